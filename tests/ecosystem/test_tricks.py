@@ -1,4 +1,4 @@
-"""Twelve ways for a backend to look better than it is, played on wheels: the report names each."""
+"""Ways for a backend to look better than it is, played on wheels: the report names each."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ import sys
 
 import pytest
 
+OFTEN = 3  # of the tricks one is long, the others nightly
 SINE = "trigonometric:sin"
 TRICKS = {  # what is looked at, and what is told
     "false gap": (SINE, "without the declaration the answer is right: remove or narrow the gap"),
-    "false difference": (f"{SINE} or gap:0:sin", "without it elementwise/trigonometric:sin"),
+    "false difference": (f"{SINE} or gap:0:sin", "without it all that it covers in float64 is right"),
+    "rough in one dtype of two": (f"{SINE} or gap:0:sin", "without it all that it covers in float32 is right"),
+    "rough by less than stated": (f"{SINE} or gap:0:sin", "it states 1e+06 ulp, and the largest error is "),
     "rougher": (SINE, "a gap says that it differs by 4 ulp (its sine is rough), but call 1: the result differs"),
     "lost hook": (SINE, "tg-tricks 0.1.0: tg_cases() raised KeyError: 'cases of the next release'"),
     "race": (SINE, "in 8 threads: result 0 differs from that of the same call alone"),
@@ -23,6 +26,12 @@ TRICKS = {  # what is looked at, and what is told
     "wrong at one point": ("exponential:exp", "found np.float64(2.5), needed np.float64(12.18"),
     "mutated input": (SINE, "the result"),
     "reference by the back door": (SINE, "sin: the reference computed it, called at rules.py:"),
+    "compiled for the reference": (SINE, "sin: the reference computed it, called at rules.py:"),
+    "a copy of the reference": (
+        "reduction:any",
+        "Reduce: a copy of the reference's code computes it, at reduction.py:",
+    ),
+    "state of the process": (SINE, "the environment changed: TG_TRICKS_SEEN"),
     "unnamed skip": (SINE, "backend 'tricks' is installed and cannot be tested: broken: tg_backends() raised OSError"),
 }
 
@@ -49,8 +58,10 @@ def told(report):
     return "\n".join([*report["lost"], *(text for e in report["cases"] for _, _, text in e["details"])])
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("trick", TRICKS)
+@pytest.mark.parametrize(
+    "trick",
+    [pytest.param(name, marks=pytest.mark.nightly if k % OFTEN else pytest.mark.long) for k, name in enumerate(TRICKS)],
+)
 def test_a_trick_fails_the_run_and_the_report_names_it(run, trick):
     words, text = TRICKS[trick]
     named = [] if trick == "unnamed skip" else ["--backend", "tricks"]

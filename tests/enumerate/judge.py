@@ -163,11 +163,13 @@ def differs_in_failing(v, u, r, data):
     """Where one of two infos of systems or inverses says that a matrix is singular, which the other should say too.
 
     Which pivot is 0 depends on how rows are exchanged. Rounding decides whether a pivot is 0 of a matrix that is
-    singular, of which the oracle knows nothing; and elimination may meet a 0 before it meets a NaN.
+    singular: the oracle's word counts, where it knows one; and elimination may meet a 0 before it meets a NaN.
     """
     matrix, exact = np.asarray(data.values.of(v.apply.inputs[0])), data.truth(v)
-    known = np.zeros(u.shape, bool) if exact is None else np.vectorize(lambda one: one is not UNKNOWN, [bool])(exact)
-    return ((u == 0) != (r == 0)) & known & ((r != 0) | ~np.isnan(matrix).any((-2, -1)))
+    if exact is None:
+        return np.zeros(u.shape, bool)
+    is_wrong = np.vectorize(lambda one, info: one is not UNKNOWN and (one == 0) != (info == 0), [bool])(exact, r)
+    return ((u == 0) != (r == 0)) & is_wrong & ((r != 0) | ~np.isnan(matrix).any((-2, -1)))
 
 
 def discrete(kind, v, w, u, r, wrong, data):

@@ -346,7 +346,7 @@ FLOATING = {
     "cosh": smooth(mp.cosh, np.cosh), "tanh": smooth(mp.tanh, np.tanh), "arcsinh": smooth(mp.asinh, np.arcsinh),
     "arccosh": smooth(mp.acosh, np.arccosh, 1), "arctanh": arctanh, "floor": rounded(mp.floor),
     "ceil": rounded(mp.ceil), "trunc": rounded(lambda x: mp.floor(x) if x > 0 else mp.ceil(x)),
-    "rint": rounded(to_even),
+    "rint": rounded(to_even), "sech_squared": smooth(lambda x: mp.sech(x) ** 2, lambda x: 1 / np.cosh(x) ** 2),
     "isnan": is_nan, "isinf": is_infinite, "isfinite": lambda x: not (is_nan(x) or is_infinite(x)),
     "signbit": lambda x: math.copysign(1, sign(x)) < 0 if not is_nan(x) else UNKNOWN,
     "complex": lambda x, y: UNKNOWN if not_finite(x) or not_finite(y) else mpc(x, y), "real": lambda x: x,

@@ -59,13 +59,14 @@ class Run:
 
     Args:
         patience: seconds of the processor for a drawn program, a find if it takes longer; None has no limit.
+        modes: modes and what is excluded, one of which a program's seed chooses.
     """
 
-    def __init__(self, *, shrinks=True, known=(), patience=None):
+    def __init__(self, *, shrinks=True, known=(), patience=None, modes=MODES):
         self.outputs = self.programs = self.skipped = 0
         self.finds: list[Find] = []
         self.again: Counter = Counter(known)  # by rule and class
-        self.shrinks, self.patience = shrinks, patience
+        self.shrinks, self.patience, self.modes = shrinks, patience, modes
         self.started = time.perf_counter()
 
     @property
@@ -81,7 +82,7 @@ class Run:
             return
         if not outputs:
             return
-        mode, exclude = MODES[hash_of(seed) % len(MODES)]
+        mode, exclude = self.modes[hash_of(seed) % len(self.modes)]
         rng = np.random.default_rng(hash_of(seed))
         ones = () if program.known else program.ones
         self.programs += 1
@@ -93,9 +94,10 @@ class Run:
                 self.rewriting_raised(inputs, outputs, ones, program, rng, error, seed)
             return
         for name in datas:
-            data = Data(
-                name, rewritten.inputs, program.arrays(name, rng), tame=name == "tame", infinite=name == "infinite"
-            )
+            arrays = program.arrays(name, rng)
+            if arrays is None:  # what is assumed of them cannot be made true
+                continue
+            data = Data(name, rewritten.inputs, arrays, tame=name == "tame", infinite=name == "infinite")
             try:
                 found = faults(rewritten, data, raw=program.is_raw)
             except MemoryError:

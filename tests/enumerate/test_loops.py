@@ -54,10 +54,12 @@ def test_programs_of_every_form(form):
     assert count >= 3
 
 
-@pytest.mark.long
+@pytest.mark.parametrize(
+    "first", [pytest.param(k, marks=pytest.mark.nightly if k > 3000 else pytest.mark.long) for k in (3000, 3020, 3040)]
+)
 @pytest.mark.parametrize("backend", ["perform", *native()])
-def test_more_drawn_programs(backend):
-    faults, _ = run(range(3000, 3060), backend)
+def test_more_drawn_programs(backend, first):
+    faults, _ = run(range(first, first + 20), backend)
     assert not faults
 
 

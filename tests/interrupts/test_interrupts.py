@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import threading
 import time
 
@@ -83,6 +84,25 @@ def test_whoever_waits_is_served_though_others_ask_again_at_once():
         thread.join(60)
     assert min(served) >= 20
     assert turns.held() == []
+
+
+@pytest.mark.parametrize("backend", ["c", "numba", "perform"])
+def test_eight_threads_that_update_one_variable_and_are_switched_all_the_time(backend):
+    w, count = tg.shared(np.zeros(3), "w"), 400
+    step = tg.function([], [], updates={w: w + 1.0}, backend=backend)
+    step()
+    threads = [threading.Thread(target=lambda: [step() for _ in range(count)], daemon=True) for _ in range(8)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    finally:
+        sys.setswitchinterval(before)
+    assert not any(thread.is_alive() for thread in threads)
+    assert w.get_value().tolist() == [8 * count + 1.0] * 3
 
 
 def test_claims_on_other_things_go_ahead_and_those_of_one_thread_too():

@@ -13,10 +13,9 @@ from tests.mutants.forms_of_arrays import FORMS_OF_ARRAYS, column
 from tests.mutants.forms_of_choices import FORMS_OF_CHOICES
 from tests.mutants.forms_of_indices import FORMS_OF_INDICES
 from tests.mutants.forms_of_matrices import FORMS_OF_MATRICES
-from tests.mutants.forms_of_products import CHAINS, GUARDS_IN_SUMS, SQUARES, SUMS, beside_a_complex_infinity
+from tests.mutants.forms_of_products import SQUARES
 from tests.mutants.forms_of_trees import FORMS_OF_TREES
 from tg.ops.cumulative import Accumulate
-from tg.ops.elementwise.arithmetic import gate
 from tg.types.dtypes import numpy_dtype
 
 
@@ -189,53 +188,7 @@ FORMS = {
         lambda x, y: tg.exp(x) * tg.exp2(y),
         lambda x, y: tg.exp(x) * tg.exp(y) + tg.exp(x),
     ),
-    "superfluous_guard": (
-        lambda p, y: tg.where(tg.isnan(p), p, y) - p,
-        lambda p, y: tg.where(tg.isnan(p), p, y) + tg.exp(p),
-        lambda p, y: y * 2 - tg.where(tg.isnan(p), p, y),
-        lambda p, y: tg.softmax(p, -1) - tg.where(tg.isnan(tg.softmax(p, -1)), tg.softmax(p, -1), y),
-        lambda p, y: tg.where(tg.isnan(p), p, y) - tg.exp(p) * y,
-        beside_a_complex_infinity,
-    ),
-    "superfluous_guard_in_sum": GUARDS_IN_SUMS,
     "squared_norm": SQUARES,
-    "meeting_exponentials": (
-        *CHAINS,
-        lambda x, y: tg.exp(x) * (y * tg.exp(-x)),
-        lambda x, y: tg.exp(x) / tg.exp(y),
-        lambda x, y: tg.exp(x) * y / tg.exp(x),
-        lambda x, y: tg.sigmoid(x) / tg.sigmoid(-x) * y,
-        lambda x, y: tg.sigmoid(x) * y / tg.sigmoid(x),
-        lambda x: tg.exp(x) * tg.sigmoid(-x),
-        lambda x: tg.exp(-x) * tg.sigmoid(-x),
-        lambda x: tg.exp(-x) / tg.sigmoid(-x),
-        lambda x: tg.expm1(x) * tg.exp(-x),
-        lambda x: tg.expm1(x) / tg.exp(x),
-        lambda x: tg.expm1(x) * tg.sigmoid(-x),
-        lambda x: tg.expm1(x) * tg.sigmoid(x),
-        lambda x: tg.exp(-x) / tg.expm1(-x),
-        lambda x: tg.sinh(x) / tg.cosh(x),
-        lambda x, y: tg.cosh(x) * y / tg.cosh(-x),
-        lambda x: tg.exp(x) / tg.sum(tg.exp(x), -1, keepdims=True),
-        lambda x: tg.exp(x) / tg.sum(tg.exp(x), 0, keepdims=True),
-        lambda x: tg.exp(-x) / tg.sum(tg.exp(x), -1, keepdims=True),
-        lambda x: tg.exp(x) / tg.sum(tg.exp(x)),
-        lambda x: tg.exp(x) / (1 + tg.sum(tg.exp(x), -1, keepdims=True)),
-        lambda x: tg.sum(tg.exp(x), -1, keepdims=True) / tg.exp(x),
-        lambda x, y: tg.sum(tg.exp(x), -1, keepdims=True) * y / tg.sum(tg.exp(x), -1, keepdims=True),
-        lambda x, y: tg.softmax(x, -1) * y / tg.softmax(x, -1),
-        lambda x, y: tg.exp(x) / (tg.exp(x) + tg.exp(y)),
-        lambda x, y: tg.exp(x) / (1 + tg.exp(x) + tg.exp(y)),
-        lambda x, y: (tg.exp(x) + tg.exp(y)) / tg.exp(y),
-        lambda x, y: gate(y, tg.exp(x)) * tg.exp(-x),
-        lambda x, y: gate(y * tg.exp(-x), tg.exp(x)),
-        lambda x, y: gate(gate(y, tg.exp(x)), tg.sigmoid(-x)),
-        lambda x, y: gate(y * tg.exp(x), tg.expm1(-x)),
-        lambda x: tg.square(tg.exp(x)) * tg.sigmoid(-x),
-        lambda x: tg.exp(x) ** 2 / (1 + tg.exp(x)) ** 2,
-        lambda x, y: (tg.exp(x) + y) * tg.exp(-x),
-        *SUMS,
-    ),
     "cancelled_factors": (
         lambda x, y: (x * y) / (x * tg.sin(y)),
         lambda x, y: (x * tg.sin(y)) / (y * x),

@@ -41,16 +41,6 @@ def gated(cotangent, slope):
     return lambda x, y: gate(cotangent(x, y), slope(x, y))
 
 
-def by_own_inverse(made):
-    """The gate by a value of one over it, which is shut where the value is infinite."""
-
-    def form(x):
-        d = made(x)
-        return gate(1 / d, d)
-
-    return form
-
-
 def bounds(join, fn, p, q):
     return lambda x: join(fn(x, number(p, x)), fn(x, number(q, x)))
 
@@ -84,32 +74,6 @@ DIVISORS = (
     lambda x, y: tg.exp(x),
     lambda x, y: tg.assume(x, finite=True),
 )
-SLOPES = (
-    lambda x, y: x,
-    lambda x, y: -x,
-    lambda x, y: x * 3,
-    lambda x, y: tg.swapaxes(x, 0, -1),
-    lambda x, y: x + y,
-    lambda x, y: x - 2,
-    lambda x, y: tg.sqrt(x),
-    lambda x, y: 1 / x,
-    lambda x, y: y,
-    lambda x, y: -(x * 2 + y),
-)
-SPOILED = (
-    lambda x, y: y / x,
-    lambda x, y: y / x * y,
-    lambda x, y: y * (2 / x),
-    lambda x, y: -(y / x),
-    lambda x, y: gate(y / x, y),
-    lambda x, y: gate(y, y / x),
-    lambda x, y: tg.square(1 / x),
-    lambda x, y: tg.absolute(y / x),
-    lambda x, y: y / x / y,
-    lambda x, y: x / y,
-    lambda x, y: tg.exp(y / x),
-)
-ZEROS = (lambda x, y: 0.0, lambda x, y: -0.0, lambda x, y: 1.0, lambda x, y: x)
 
 
 def limit(fn, value):
@@ -196,25 +160,6 @@ FORMS_OF_CHOICES = {
         for join in (tg.logical_and, tg.logical_or)
         for fn in COMPARISONS
         for p, q in ((2, 3), (3, 2), (2, 2), (np.nan, 1), (1, np.nan))
-    ),
-    "gate_of_quotient": tuple(
-        gated(lambda x, y, v=v, c=c: c / v(x, y), slope)
-        for c, v, slope in itertools.product((2, 1e-300, 0), DIVISORS, SLOPES)
-    )[::4]
-    + tuple(map(by_own_inverse, (tg.exp, lambda x: x + tg.swapaxes(tg.exp(x), 0, -1), lambda x: x - tg.exp(x)))),
-    "gate_by_quotient": tuple(
-        gated(dy, lambda x, y, v=v, c=c: c / v(x, y)) for dy in SPOILED for v in DIVISORS[:2] for c in (3, 0)
-    ),
-    "gate_by_own_quotient": tuple(
-        gated(dy, lambda x, y, dy=dy, v=v: dy(x, y) / v(x, y)) for dy in SPOILED for v in DIVISORS[:2]
-    ),
-    "gate_of_choice": (
-        *(
-            gated(lambda x, y, a=a, b=b: tg.where(x < y, a, b), lambda x, y: tg.log(x))
-            for a, b in ((2.0, 0.0), (0.0, -2.0), (-0.0, 3.0), (3.0, -0.0), (0.0, 0.0), (1.0, 2.0))
-        ),
-        gated(lambda x, y: tg.where(x < 1, 0.0, y), lambda x, y: tg.log(y)),
-        gated(lambda x, y: tg.where(x < 1, y, 0.0), lambda x, y: tg.log(y)),
     ),
     "where_of_truth": tuple(
         chosen(lambda x, y, a=a: a, lambda x, y, b=b: b)

@@ -162,16 +162,6 @@ def rows(y, p):
     return tg.sum(guarded(y, p, is_gated=False), -1)
 
 
-GUARDS_IN_SUMS = (
-    lambda x, y: tg.softmax(x, -1) * -rows(y, tg.softmax(x, -1))[..., None],
-    lambda x, y: tg.softmax(x, -1) * (-rows(y, tg.softmax(x, -1)))[..., None],
-    lambda x, y: tg.softmax(x, -1) * tg.broadcast_to(rows(y, tg.softmax(x, -1))[..., None], x.shape),
-    lambda x, y: tg.softmax(x, -1) * tg.max(guarded(y, tg.softmax(x, -1), is_gated=False), -1, keepdims=True),
-    lambda x, y: tg.softmax(y, -1) * rows(y, tg.softmax(x, -1))[..., None],
-    lambda x, y: tg.cumsum(x, -1) * rows(y, tg.cumsum(x, -1))[..., None],
-    lambda x, y: tg.exp(x) * rows(y, tg.exp(x))[..., None],
-    lambda x, y: y * rows(y, x)[..., None],
-)
 NORMS = (
     lambda x: tg.sum(tg.square(x)),
     lambda x: x / tg.sqrt(tg.sum(x * x)),
@@ -194,10 +184,3 @@ SQUARES = (  # of vectors, and of what is none
     of(("float64", (4,)))(lambda x: tg.prod(tg.square(x))),
     of(("float64", (4,)))(lambda x: tg.sum(x**3)),
 )
-INFINITY = np.complex128(complex(-np.inf, np.nan))
-
-
-def beside_a_complex_infinity(p, y):
-    """A guard of numbers of which some are NaN, and have an exponential that is 0."""
-    z = tg.where(p > 0, INFINITY, tg.cast(p, "complex128"))
-    return guarded(tg.cast(y, "complex128"), z, is_gated=False) + tg.exp(z)

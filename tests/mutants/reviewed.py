@@ -25,7 +25,6 @@ EQUIVALENT: dict[str, str] = {
     "extreme_of_reduction: signed_zero as exact": SIGN_OF_EXTREME,
     "extreme_of_repeated: signed_zero as exact": SIGN_OF_EXTREME,
     "extreme_of_reshape: signed_zero as exact": SIGN_OF_EXTREME,
-    "gates._gate_of_quotient: 0 as 1 in limits(dtype)[0]": "The least and the largest number differ in their sign.",
     "bits_and_of_and: match, bitwise_and: x as x1": EXCHANGED,
     "bits_or_of_or: match, bitwise_or: x as x1": EXCHANGED,
     "and_of_and: match, logical_and: x as x1": EXCHANGED,
@@ -33,9 +32,6 @@ EQUIVALENT: dict[str, str] = {
     "diagonal._joined: first.k >= second.k as Gt": "Of two triangles up to one diagonal either is the other.",
     "diagonal._numbers: abs(k) < LARGE as LtE": "The bound is far from where anything wraps.",
     "equal_of_integer_difference: match, equal: subtract: operands swapped": "x - y is 0 where y - x is.",
-    "softmax._log_of_quotient_of_exps: op and op.axes == added and (total.inputs[0] is x) without op.axes == added": (
-        "log(exp(z)) is z whatever z is; the rule is for those that a softmax leaves."
-    ),
     "hypot_of_negative: replace, hypot: operands swapped": "A length has no order of its sides.",
     "hypot_with_negative: replace, hypot: operands swapped": "A length has no order of its sides.",
     "bounds._lower_bounds: 0 as 1 in atom.rhs > 0": BY_ONE,
@@ -70,7 +66,6 @@ EQUIVALENT: dict[str, str] = {
         "Pieces of the same shapes make arrays of different shapes along different axes; where these meet, what would"
         " be joined of the results is of another type than what it replaces, and is not taken."
     ),
-    "joining._moved: k > op.axis as GtE": "Pieces that are joined along a new axis are not moved.",
     "powers.raised: c is None or exact(c) != n without c is None": "What is no constant is no number, and so not n.",
     "powers._small_integer_power: 2 < n <= LARGEST_INTEGER_BY_PRODUCTS, number 0 as LtE": (
         "The second power is a square by a rule of its own."

@@ -18,7 +18,7 @@ from typing import Any
 _NAMES = {
     # hooks, and the records that they return
     "tg.plugin.hookspecs": "hookimpl",
-    "tg.plugin.records": "HOOK_API Backend DiskCache Gap Options Rewrites Rule RuleProtocol Rules",
+    "tg.plugin.records": "HOOK_API Backend DiskCache Gap NoRules Options Rewrites Rule RuleProtocol Rules",
     "tg.plugin.case": "Case Input any_dtype b1 bf16 f16 f32 f64 fixed i16 i32 i64 i8 u16 u32 u64 u8",
     # linkers
     "tg.link.funcify": "FuncifyLinker",
@@ -33,6 +33,7 @@ _NAMES = {
     "tg.link.signature": "Signature",
     "tg.graph.timing": "Span annotate",
     "tg.turns": "Claim alone cover exclusive",
+    "tg.callers": "warn",
     "tg.cache.entries": "Cache",
     "tg.cache.machine": "cpu",
     # programs
@@ -73,7 +74,7 @@ _NAMES = {
     "tg.ops.linalg.solving": "Det Inv SlogDet Solve",
     "tg.ops.linalg.spectral": "SVD Eigh Eigvalsh Svdvals",
     "tg.ops.linalg.triangular": "SolveTriangular",
-    "tg.ops.elementwise.arithmetic": "gate",
+    "tg.ops.elementwise.arithmetic": "gate kink",
     "tg.ops.elementwise.cast": "Cast",
     # ops of core, family by family
     "tg.ops": "contraction control creation cumulative indexing loops reduction shape sorting",

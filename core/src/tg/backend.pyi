@@ -2,6 +2,7 @@
 
 from tg.cache.entries import Cache as Cache
 from tg.cache.machine import cpu as cpu
+from tg.callers import warn as warn
 from tg.errors import message as message
 from tg.graph.checks import STATUS_LENGTH as STATUS_LENGTH
 from tg.graph.facts import holds as holds
@@ -54,6 +55,7 @@ from tg.ops.elementwise import rounding as rounding
 from tg.ops.elementwise import special as special
 from tg.ops.elementwise import trigonometric as trigonometric
 from tg.ops.elementwise.arithmetic import gate as gate
+from tg.ops.elementwise.arithmetic import kink as kink
 from tg.ops.elementwise.cast import Cast as Cast
 from tg.ops.elementwise.record import Elementwise as Elementwise
 from tg.ops.elementwise.record import ElementwiseFunction as ElementwiseFunction
@@ -132,6 +134,7 @@ from tg.plugin.records import HOOK_API as HOOK_API
 from tg.plugin.records import Backend as Backend
 from tg.plugin.records import DiskCache as DiskCache
 from tg.plugin.records import Gap as Gap
+from tg.plugin.records import NoRules as NoRules
 from tg.plugin.records import Options as Options
 from tg.plugin.records import Rewrites as Rewrites
 from tg.plugin.records import Rule as Rule

@@ -9,10 +9,10 @@ import contextlib
 import dataclasses
 import difflib
 import os
-import warnings
 from contextvars import ContextVar, Token
 from typing import Any, final
 
+from tg.callers import warn
 from tg.errors import OptionError, message
 
 MODES = ("default", "strict", "finite", "off", "debug")
@@ -77,7 +77,7 @@ class _Block(contextlib.ContextDecorator, contextlib.AbstractContextManager[Conf
             shown = ", ".join(f"{name}={value!r}" for name, value in self._changes.items())
             text = f"config: found no `with` block: {shown} has changed nothing"
             hint = f"with tg.config({shown}): …, or TG_BACKEND and the like in the environment of the process"
-            warnings.warn(message(text, hint=hint), RuntimeWarning, stacklevel=2)
+            warn(message(text, hint=hint), RuntimeWarning)
 
 
 def config(**changes: Any) -> contextlib.AbstractContextManager[Config]:

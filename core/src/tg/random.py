@@ -29,6 +29,7 @@ from tg.ops.random.counts import (
     geometric,
     hypergeometric,
     nbinom,
+    nbinom2,
     poisson,
 )
 from tg.ops.random.gammas import (
@@ -106,6 +107,7 @@ __all__ = [
     "multinomial",
     "multivariate_normal",
     "nbinom",
+    "nbinom2",
     "normal",
     "pareto",
     "permutation",

@@ -239,6 +239,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("standard_t", "`tg.random.t(tg.random.key(0), 4.0, shape=(3,))`"),
     ("binomial nbinom", "`tg.random.{name}(tg.random.key(0), 20, 0.3, shape=(3,))`"),
     ("negative_binomial", "`tg.random.nbinom(tg.random.key(0), 20, 0.3, shape=(3,))`"),
+    ("nbinom2", "`tg.random.nbinom2(tg.random.key(0), 4.0, 2.5, shape=(3,))`"),
     ("hypergeometric", "`tg.random.hypergeometric(tg.random.key(0), 9, 5, 4, shape=(3,))`"),
     ("wald vonmises", "`tg.random.{name}(tg.random.key(0), 1.0, 2.0, shape=(3,))`"),
     ("triangular", "`tg.random.triangular(tg.random.key(0), 0.0, 1.0, 3.0, shape=(3,))`"),

@@ -462,3 +462,15 @@ def test_threads_that_need_the_private_directory_at_once_share_one(home):
         for thread in threads:
             thread.join()
     assert len(set(found)) == 1
+
+
+def test_a_warning_names_the_users_line(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("import tg\nx = tg.vector('x')\ntg.function([x], x * 2, backend='c')\n")
+    (tmp_path / "file").touch()
+    environment = {**os.environ, "TG_CACHE_DIR": str(tmp_path / "file" / "cache")}  # nobody can make it
+    command = [sys.executable, "-W", "always", str(program)]
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    warned = [line for line in found.stderr.splitlines() if "cannot be used" in line]
+    assert warned
+    assert all(line.startswith(f"{program}:3: UserWarning: cache: ") for line in warned)

@@ -135,6 +135,31 @@ def test_a_reader_that_is_gone_is_no_error(arguments: list[str]) -> None:
     assert process.returncode == (2 if arguments == ["nonsense"] else 0)
 
 
+SHELL = 'exec "$0" -m tg "$@"'
+
+
+@pytest.mark.parametrize(("redirection", "status"), [(">&-", 0), (">&- 2>&-", 0), (">/dev/full", 1)])
+@pytest.mark.parametrize("arguments", [["--version"], ["backends"], ["backends", "--json"]], ids=" ".join)
+def test_output_that_cannot_be_written_makes_a_line_and_no_traceback(
+    arguments: list[str], redirection: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # with it `argparse` ignores errors of `--version`
+    command = ["sh", "-c", f"{SHELL} {redirection}", sys.executable, *arguments]
+    found = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+    assert found.returncode == status
+    assert found.stderr == (f"tg {arguments[0]}: No space left on device\n" if status else "")
+
+
+def test_a_narrow_terminal_gets_words_and_no_letters(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    assert main(["backends"]) == 0
+    text = capsys.readouterr().out
+    assert "versions" in text
+    assert "perform" in text
+
+
 @pytest.mark.long
 def test_a_reader_that_has_read_enough_is_no_error() -> None:
     command = [sys.executable, "-m", "tg", "coverage", "--json"]

@@ -33,6 +33,10 @@ LAWS = {  # what makes SciPy's, and parameters
     "logistic": (st.logistic, [(0.0, 1.0), (-3.0, 0.5)]),
     "lognormal": (lambda mean, sigma: st.lognorm(sigma, scale=np.exp(mean)), [(0.0, 1.0), (-3.0, 0.5)]),
     "nbinom": (st.nbinom, [(3.0, 0.2), (0.5, 0.6), (200.0, 0.9), (2.0, 1.0)]),
+    "nbinom2": (
+        lambda mu, alpha: st.nbinom(alpha, alpha / (alpha + mu)),
+        [(12.0, 3.0), (0.3, 0.5), (20.0, 200.0), (0.0, 2.0)],
+    ),
     "normal": (st.norm, [(0.0, 1.0), (-3.0, 0.5), (1e3, 1e-2)]),
     "pareto": (lambda a, scale: st.pareto(a, scale=scale), [(2.5, 1.0), (1.0, 2.0), (0.3, 0.5)]),
     "poisson": (st.poisson, [(3.0,), (0.0,), (1e-3,), (250.0,)]),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+
 import mpmath as mp
 import numpy as np
 import pytest
+import scipy.stats
 
 import tg
+from tg import plugin
 
 d = tg.distributions
 
@@ -223,3 +227,51 @@ def test_large_parameters_and_far_tails(name):
     with mp.workdps(60):
         wanted = np.array(right()).astype(float)
     np.testing.assert_allclose(asked().eval(), wanted, rtol=tolerance)
+
+
+def _nbinom2(k, mu, alpha):
+    """The logarithm of the probability, and its slopes by mu and alpha."""
+    k, mu, a = map(mp.mpf, (k, mu, alpha))
+    ways = mp.loggamma(k + a) - mp.loggamma(a) - mp.loggamma(k + 1)
+    value = ways - a * mp.log1p(mu / a) + k * mp.log(mu / (a + mu))
+    by_alpha = mp.digamma(k + a) - mp.digamma(a) - mp.log1p(mu / a) + (mu - k) / (a + mu)
+    return value, k / mu - (a + k) / (a + mu), by_alpha
+
+
+@functools.cache
+def _nbinom2_table(dtype):
+    """Points, the values and slopes there, and bounds of their errors."""
+    sizes = [1e-8, 1e-3, 0.3, 1, 3, 5, 50, 1e3, 1e5, 1e8, 1e12, 1e15, 1e18]
+    means = [1e-12, 1e-3, 0.5, 3, 40, 1e4]
+    points = np.array([(k, mu, a) for a in sizes for mu in means for k in (0, 1, 2, 7, 60, 9000)], dtype)
+    with mp.workdps(80):
+        exact = np.array([list(map(float, _nbinom2(*point))) for point in points.tolist()]).T
+        terms = [float(abs(k * mp.log(mu)) + mp.loggamma(k + 1) + mu) for k, mu, _ in points.tolist()]
+    eps, tiny = float(np.finfo(dtype).eps), float(np.finfo(dtype).tiny)
+    bounds = 600 * eps * np.abs(exact) + tiny
+    bounds[0] += 4 * eps * np.array(terms)  # those of the Poisson distribution's logarithm, which cancel
+    alpha = points[:, 2].astype(float)
+    bounds[2] += 4 * eps * np.where(alpha < 4, 1 / alpha, 0.0)
+    return points, exact, bounds
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("backend", [one.name for one in plugin.registry().backends() if one.is_available])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_negative_binomial_by_its_mean_goes_over_to_the_poisson_distribution(backend, dtype):
+    points, exact, bounds = _nbinom2_table(dtype)
+    k, mu, alpha = (tg.vector(name, dtype=dtype) for name in ("k", "mu", "alpha"))
+    y = d.nbinom2.logpmf(k, mu, alpha)
+    results = tg.function([k, mu, alpha], [y, *tg.grad(tg.sum(y), [mu, alpha])], backend=backend)(*points.T)
+    assert (np.abs(np.array(results, float) - exact) <= bounds).all()
+
+
+def test_the_negative_binomial_of_an_infinite_alpha_is_the_poisson_distribution():
+    k = np.array([0.0, 1.0, 7.0, 60.0])
+    value = d.nbinom2.logpmf(k, 4.0, np.inf).eval()
+    np.testing.assert_allclose(value, scipy.stats.poisson.logpmf(k, 4.0), rtol=1e-14)
+    mu, alpha = tg.scalar("mu"), tg.scalar("alpha")
+    slopes = tg.function([mu, alpha], tg.grad(d.nbinom2.logpmf(3, mu, alpha), [mu, alpha]), backend="perform")
+    np.testing.assert_array_equal(slopes(4.0, np.inf), [3 / 4 - 1, 0.0])
+    np.testing.assert_array_equal(d.nbinom2.logpmf([0, 1, 2.5], [0.0, 0.0, 1.0], 2.0).eval(), [0, -np.inf, -np.inf])
+    assert np.isnan(d.nbinom2.logpmf(1, [-1.0, 1.0, np.nan], [1.0, 0.0, 1.0]).eval()).all()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import collections
+import gc
 import pickle
+import weakref
 
 import numpy as np
 import pytest
 
 import tg
+from tg.functions import compiled, pickled
 
 
 def step_function():
@@ -20,8 +24,17 @@ def step_function():
     return f, w
 
 
-def again(value):
-    return pickle.loads(pickle.dumps(value))
+@pytest.fixture(params=["here", "elsewhere"])
+def again(request, monkeypatch):
+    """What a pickle gives, where the function is, and where nobody has it."""
+
+    def loaded(value):
+        data = pickle.dumps(value)
+        if request.param == "elsewhere":
+            monkeypatch.setattr(pickled, "_functions", weakref.WeakValueDictionary())
+        return pickle.loads(data)
+
+    return loaded
 
 
 def same(a, b):
@@ -30,7 +43,7 @@ def same(a, b):
     np.testing.assert_array_equal(a["gradient"][0], b["gradient"][0])
 
 
-def test_a_function_survives_pickling_with_all_it_has():
+def test_a_function_survives_pickling_with_all_it_has(again):
     f, w = step_function()
     f(np.ones(3))
     g = again(f)
@@ -42,14 +55,14 @@ def test_a_function_survives_pickling_with_all_it_has():
         g(z=1.0)
 
 
-def test_the_copy_in_a_pickle_has_values_of_its_own():
+def test_the_copy_in_a_pickle_has_values_of_its_own(again):
     f, w = step_function()
     g = again(f)
     g(np.ones(3))
     assert w.get_value().tolist() == [0.0, 1.0, 2.0]
 
 
-def test_functions_of_one_pickle_keep_their_shared_variables_in_common():
+def test_functions_of_one_pickle_keep_their_shared_variables_in_common(again):
     w = tg.shared(1.0)
     read = tg.function([], w, backend="perform")
     write = tg.function([], None, updates={w: w * 2}, backend="perform")
@@ -58,13 +71,13 @@ def test_functions_of_one_pickle_keep_their_shared_variables_in_common():
     assert (float(read2()), float(read())) == (2.0, 1.0)
 
 
-def test_options_survive():
+def test_options_survive(again):
     x = tg.vector("x")
     f = tg.function([x], tg.exp(x) + tg.log(tg.exp(x)), backend="perform", mode="off")
     assert again(f).graph == f.graph
 
 
-def test_a_checked_index_still_raises():
+def test_a_checked_index_still_raises(again):
     x, i = tg.vector("x"), tg.scalar("i", dtype="int64")
     g = again(tg.function([x, i], x[i], backend="perform"))
     assert float(g([1.0, 2.0], -1)) == 2.0
@@ -113,3 +126,54 @@ def test_an_unused_input_may_be_a_warning():
         f = tg.function([x, y], x, backend="perform", on_unused_input="warn")
     assert [w.filename for w in seen] == [__file__]
     assert f([1.0], [2.0]).tolist() == [1.0]
+
+
+def refuse(*_args, **_options):
+    pytest.fail("compiled again")
+
+
+def test_a_process_that_has_a_function_finds_it(monkeypatch):
+    x = tg.vector("x")
+    f = tg.function([x], tg.exp(x), backend="perform")
+    assert pickle.loads(pickle.dumps(f)) is f
+    data = pickle.dumps(f)
+    monkeypatch.setattr(pickled, "_functions", weakref.WeakValueDictionary())
+    g = pickle.loads(data)
+    monkeypatch.setattr(compiled, "compile_expression", refuse)
+    assert g is not f
+    assert pickle.loads(data) is g
+
+
+def test_a_function_with_shared_variables_takes_over_what_is_compiled(monkeypatch):
+    x, w = tg.vector("x"), tg.shared(np.zeros((2, 2)), "w")
+    f = tg.function([x], tg.sum(w), updates={w: w + x}, backend="perform")
+    f([1.0, 2.0])
+    f([3.0])  # another pattern
+    monkeypatch.setattr(compiled, "compile_expression", refuse)
+    g = pickle.loads(pickle.dumps(f))
+    assert float(g([1.0, 1.0])) == 18.0
+    assert float(g([1.0])) == 22.0
+    assert float(g([0.0, 0.0])) == 26.0
+    assert w.get_value().tolist() == [[4.0, 5.0], [4.0, 5.0]]
+
+
+def test_functions_that_differ_are_not_taken_for_one_another():
+    x = tg.vector("x")
+    tables = [np.linspace(0, 1, 1000), np.linspace(0, 2, 1000), np.linspace(0, 1, 1000, dtype="float32")]
+    functions = [tg.function([x], tg.sum(x) + tg.sum(tg.constant(t)), backend="perform") for t in tables]
+    functions += [tg.function([x], tg.sum(x) + tg.sum(tg.constant(tables[0])), backend="perform", mode="off")]
+    functions += [tg.function([x], tg.sum(x) + tg.sum(tg.constant(tables[0])), backend="perform", defaults={x: [1.0]})]
+    data = [pickle.dumps(f) for f in functions]
+    assert [pickle.loads(one) for one in data] == functions
+    assert len({f._text.digest for f in functions}) == len(functions)
+
+
+def test_few_of_many_functions_that_are_loaded_are_kept(monkeypatch):
+    x = tg.vector("x")
+    data = [pickle.dumps(tg.function([x], x * k, backend="perform")) for k in range(3)]
+    monkeypatch.setattr(pickled, "_functions", weakref.WeakValueDictionary())
+    monkeypatch.setattr(pickled, "_recent", collections.deque(maxlen=2))
+    for one in data:
+        pickle.loads(one)
+    gc.collect()
+    assert len(pickled._functions) == 2

@@ -79,6 +79,17 @@ def test_gathers_and_scatters_stay_in_the_loop():
     assert any(r.into is not None for loop in loops(found) for r in results(loop))
 
 
+def test_what_is_scattered_early_waits_for_the_loop_that_reads_its_places():
+    a, x, i = tg.vector("a"), tg.vector("x"), tg.vector("i", dtype="int64")
+    j, b = wrap_index(i, a.shape[0]), tg.exp(a)
+    places = Scatter((-1,), add)(tg.zeros_like(a), tg.ones_like(x), j)
+    z = (x - tg.take(b, j, mode="clip")) * 2.0
+    found = fused([a, x, i], [places * tg.sum(z * z)])
+    programs = [[n.op.name for stage in loop.stages for n in stage.program.nodes] for loop in loops(found)]
+    assert [names for names in programs if "Gather" in names] == [names for names in programs if "WrapIndex" in names]
+    assert "WrapIndex" not in names(found)
+
+
 def test_ends_are_the_backend_s_choice():
     x = tg.vector("x")
     only_sums = Choices(ends=lambda node, graph: isinstance(node.op, Reduce))
@@ -157,6 +168,33 @@ def test_rows_through_another_op_stay_apart():
     s = tg.sort(tg.sum(x * x, axis=-1))
     found = fused([x], [(x * x) / s[:, None]])
     assert all(len(loop.stages) == 1 for loop in loops(found))
+
+
+def test_rows_that_need_one_another_through_a_loop_stay_apart():
+    x, y, z = tg.matrix("x"), tg.matrix("y"), tg.matrix("z")
+    total = tg.sum(tg.exp(x), -1, keepdims=True)
+    shifted, scaled = tg.sin(y) + tg.cumsum(total, 0), y * tg.cumsum(tg.cos(z), -1)  # one loop: both read y
+    found = fused([x, y, z], [tg.exp(x) / total + tg.cumsum(scaled, -1), shifted])
+    assert [len(loop.stages) for loop in loops(found)] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("seed", [*range(8), 262])
+def test_loops_over_several_spaces_never_need_one_another(seed):
+    rng = np.random.default_rng(seed)
+    inputs = [tg.matrix("x"), tg.matrix("y"), tg.matrix("z")]
+    whole, rows = [*inputs], [tg.sum(v, -1, keepdims=True) for v in inputs]
+    for _ in range(40):
+        a, b, r = whole[rng.integers(len(whole))], whole[rng.integers(len(whole))], rows[rng.integers(len(rows))]
+        kind = rng.integers(6)
+        if kind < 2:
+            whole.append(tg.tanh(a + r) if kind else tg.sin(a) * b)
+        elif kind == 2:
+            whole.append(tg.cumsum(a, -1) / 8)
+        elif kind == 3:
+            rows.append(tg.cumsum(r, 0) / 8)
+        else:
+            rows.append(tg.max(a, -1, keepdims=True) if kind == 4 else tg.cos(r) + tg.mean(b, -1, keepdims=True))
+    fused(inputs, [*whole[-3:], *rows[-3:]])
 
 
 def test_axes_of_length_one_do_not_part_a_loop():

@@ -130,6 +130,28 @@ def test_a_sequence_of_each_element_and_another_direction(backend, lanes, revers
     agree(f, views, [wanted, rows])
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("lanes", [1, 8, 21])
+def test_one_vector_is_a_sequence_and_read_whole(backend, lanes, reverse):
+    """As the first carry, as what each step reads whole, and in a second loop beside the traces of the first."""
+    x = tg.vector("x")
+    first, rows = tg.scan(lambda c, v: (0.5 * c + v * x, c - x), x, x, reverse=reverse)
+    last, others = tg.scan(lambda c, v: (0.3 * c + v[0] * v[1], c + x), x, (rows, x))
+    again, _ = tg.scan(lambda c, v: (0.5 * c + v * first, None), first, first)
+    f = tg.function([x], [first, rows, last, others, again], backend=backend)
+    plain = tg.function([x], [first, rows, last, others, again], backend=backend, exclude=(NAME,))
+    assert loops(f)
+    values = numbers(lanes)
+    a, traces = values, np.empty((lanes, lanes))
+    for t in range(lanes)[:: -1 if reverse else 1]:
+        a, traces[t] = 0.5 * a + values[t] * values, a - values
+    b, c, sums = values, a, np.empty((lanes, lanes))
+    for t in range(lanes):
+        b, sums[t] = 0.3 * b + traces[t] * values[t], b + values
+        c = 0.5 * c + a[t] * a
+    agree((f, plain), [values], [a, traces, b, sums, c])
+
+
 def test_carries_that_change_places(backend):
     a, b, x = tg.vector("a"), tg.vector("b"), tg.vector("x")
     (c, d), ys = tg.scan(lambda c, v: ((c[1], c[0] + v), c[0]), (a, b), x)

@@ -16,7 +16,9 @@ from tg.types.tensor_type import TensorType
 
 DTYPES = ["float64", "float32", "complex64", "complex128"]
 SHAPES = [(3, 3), (1, 1), (0, 0), (7, 4, 4), (2, 3, 2, 2), (2, 0, 3, 3), (19, 5, 5), (2, 16, 16), (17, 17), (2, 40, 40)]
+SHAPES += [(64, 64), (2, 66, 66)]  # triangular systems and LU factors: the largest by loops, and by LAPACK
 OBLONG = [(3, 5), (5, 3), (9, 2, 4), (9, 4, 2), (0, 3), (3, 0), (20, 33), (2, 33, 20)]
+OBLONG += [(2, 70, 66), (66, 70), (200, 10), (10, 200), (64, 30), (100, 20)]
 
 
 def draw(dtype, shape, seed=0):
@@ -106,7 +108,7 @@ def test_triangular_systems(backend, dtype, m, shape, known):
 
 
 @pytest.mark.sampled(5)
-@pytest.mark.parametrize("n", [2, 4, 20])
+@pytest.mark.parametrize("n", [2, 4, 20, 66])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_zero_on_a_diagonal_makes_the_solution_of_that_matrix_nan(backend, dtype, n, known):
     a, b = draw(dtype, (19, n, n)) + 2 * np.eye(n, dtype=dtype), draw(dtype, (19, n, 2))
@@ -136,7 +138,7 @@ def test_lu_factors(backend, dtype, shape, known):
 
 
 @pytest.mark.sampled(16)
-@pytest.mark.parametrize("n", [2, 3, 6, 20])
+@pytest.mark.parametrize("n", [2, 3, 6, 20, 66])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_singular_matrices_have_zeros_as_pivots_and_leave_their_neighbours_alone(backend, dtype, n, known):
     a = draw(dtype, (19, n, n))
@@ -151,7 +153,7 @@ def test_singular_matrices_have_zeros_as_pivots_and_leave_their_neighbours_alone
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize("n", [4, 20])
+@pytest.mark.parametrize("n", [4, 20, 66])
 def test_matrices_of_any_layout(backend, n, known):
     a = tg.Variable(TensorType("float64", (5, n, n) if known else (None, None, None)))
     views = [a, a.mT, a[::-1], a[:, ::-1, ::-1]]

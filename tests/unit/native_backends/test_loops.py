@@ -519,3 +519,53 @@ def test_what_is_asked_may_know_other_lengths_than_what_is_done(backend, known):
     (found,), status = registry.linker(backend).compile(graph, request).run([np.arange(3.0), np.full(3, 4.0)])
     assert not status
     np.testing.assert_array_equal(found, np.arange(3.0) + 3)
+
+
+@pytest.mark.parametrize("mode", ["off", "default"])
+def test_a_step_whose_result_has_its_length_by_a_requirement(backend, mode):
+    """What states the length goes once its check is there, and is stated again where nothing else says it."""
+    x = tg.vector("x")
+    n = x.shape[0]
+
+    def shifted(i):
+        return tg.specify_shape(tg.concatenate([tg.zeros(i), x[: n - i]]), (n,))
+
+    with tg.config(mode=mode):
+        rows, last = tg.map(shifted, tg.arange(3)), tg.scan(lambda c, i: (c - shifted(i), None), x, tg.arange(3))[0]
+        f = tg.function([x], [rows, -tg.map(lambda i: -shifted(i), tg.arange(3)), last], backend=backend)
+    for values in (np.arange(1.0, 6.0), np.ones(3)):
+        wanted = np.array([[*np.zeros(i), *values[: len(values) - i]] for i in range(3)])
+        for result, right in zip(f(values), (wanted, wanted, values - wanted.sum(0)), strict=True):
+            np.testing.assert_array_equal(result, right)
+    with pytest.raises(tg.ShapeError, match="lengths differ"):
+        f(np.ones(1))
+
+
+NUMBERS = {
+    "zeros": (lambda n, x: tg.zeros(n), np.zeros(3)),
+    "arange": (lambda n, x: tg.arange(n), np.arange(3)),
+    "eye": (lambda n, x: tg.eye(n), np.eye(3)),
+    "steps": (lambda n, x: tg.scan(lambda c, _: (c * 2, c), 1.0, None, length=n)[1], [1, 2, 4]),
+    "slice": (lambda n, x: x[n : n + 2], [3, 4]),
+    "index": (lambda n, x: x[n], 3),
+    "reshape": (lambda n, x: tg.reshape(x, (n, -1)), [[0, 1], [2, 3], [4, 5]]),
+    "branch": (lambda n, x: tg.cond(n > 2, lambda: n * x, lambda: x), 3 * np.arange(6)),
+    "while": (lambda n, x: tg.while_loop(lambda c: c < n, lambda c: c + 2, tg.constant(0)), 4),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_number_read_of_an_array_serves_as_one(backend, name):
+    """As a size, a bound, a condition, however it was read: nothing is rewritten."""
+    i, table, k, x = tg.vector("i", "int64"), tg.matrix("t", "int64"), tg.scalar("k", "int64"), tg.vector("x")
+    expression, wanted = NUMBERS[name]
+    read = [
+        tg.take(i, k, axis=0),
+        tg.take(tg.take(table, k, axis=0), 0, axis=0),
+        tg.take(tg.where(i > 2, i, 2), 1, axis=0),
+    ]
+    with tg.config(mode="off"):
+        results = [expression(n, x) for n in read]
+        f = tg.function([i, table, k, x], results, backend=backend, on_unused_input="ignore")
+    for result in f(np.array([2, 3, 4]), np.arange(6).reshape(2, 3), 1, np.arange(6.0)):
+        np.testing.assert_array_equal(result, wanted)

@@ -9,6 +9,8 @@ import pytest
 import scipy.special
 
 import tg
+from tg.errors import ShapeError
+from tg.ops.shape_ops import SumTo
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -313,3 +315,112 @@ def test_known_ranges_near_the_limits_of_int64_are_pythons() -> None:
     for r in beyond:
         with pytest.raises(tg.RangeError, match="needed values that int64 can hold"):
             tg.arange(*r)
+
+
+class Two:
+    """An integer by `__index__` alone."""
+
+    def __index__(self) -> int:
+        return 2
+
+
+class One:
+    def __index__(self) -> int:
+        return 1
+
+
+ROW, TABLE = np.arange(6.0), np.arange(24.0).reshape(6, 4)
+TAKE_TWO = {
+    "stop": lambda m, x, v, i: x[:i],
+    "start": lambda m, x, v, i: x[i:, i],
+    "step": lambda m, x, v, i: x[::i],
+    "index": lambda m, x, v, i: x[i],
+    "take": lambda m, x, v, i: m.take(v, i),
+    "zeros": lambda m, x, v, i: m.zeros((i, 3)),
+    "eye": lambda m, x, v, i: m.eye(5, k=i),
+    "arange": lambda m, x, v, i: m.arange(0, 9, i),
+    "linspace": lambda m, x, v, i: m.linspace(0, 1, i),
+    "reshape": lambda m, x, v, i: m.reshape(x, (i, -1)),
+    "tile": lambda m, x, v, i: m.tile(v, (i, 2)),
+    "repeat": lambda m, x, v, i: m.repeat(v, i),
+    "roll": lambda m, x, v, i: m.roll(v, i),
+    "pad": lambda m, x, v, i: m.pad(v, i),
+    "pads": lambda m, x, v, i: m.pad(v, (i, 1)),
+    "split": lambda m, x, v, i: m.split(v, i)[1],
+    "split at": lambda m, x, v, i: m.array_split(v, [i, 4])[1],
+    "trace": lambda m, x, v, i: m.trace(x, i),
+    "tril": lambda m, x, v, i: m.tril(x, i),
+    "histogram": lambda m, x, v, i: m.histogram(v, i)[0],
+    "power": lambda m, x, v, i: m.linalg.matrix_power(x[:4], i),
+    "round": lambda m, x, v, i: m.round(v / 7, i),
+}
+TAKE_ONE = {
+    "sum": lambda m, x, v, i: m.sum(x, axis=i),
+    "var": lambda m, x, v, i: m.var(x, axis=(0, i)),
+    "argmax": lambda m, x, v, i: m.argmax(x, axis=i),
+    "cumsum": lambda m, x, v, i: m.cumsum(x, axis=i),
+    "sort": lambda m, x, v, i: m.sort(x, axis=i),
+    "concatenate": lambda m, x, v, i: m.concatenate([x, x], axis=i),
+    "stack": lambda m, x, v, i: m.stack([x, x], axis=i),
+    "transpose": lambda m, x, v, i: m.transpose(x, (i, 0)),
+    "moveaxis": lambda m, x, v, i: m.moveaxis(x, 0, i),
+    "expand_dims": lambda m, x, v, i: m.expand_dims(x, i),
+    "norm": lambda m, x, v, i: m.linalg.norm(x, axis=i),
+    "median": lambda m, x, v, i: m.median(x, axis=i),
+}
+
+
+@pytest.mark.parametrize("name", [*TAKE_TWO, *TAKE_ONE])
+def test_whatever_is_an_integer_by_index_is_one(name: str) -> None:
+    """Sizes, places, shifts and axes, as NumPy takes them."""
+    x, v = tg.tensor("x", "float64", TABLE.shape), tg.tensor("v", "float64", ROW.shape)
+    two = name in TAKE_TWO
+    expression = (TAKE_TWO if two else TAKE_ONE)[name]
+    taken = 0
+    for i in (Two(), np.array(2), np.int32(2)) if two else (One(), np.array(1), np.int32(1)):
+        try:
+            wanted = expression(np, TABLE, ROW, i)
+        except (TypeError, AttributeError):  # NumPy multiplies some numbers before it asks what they are
+            continue
+        taken += 1
+        np.testing.assert_allclose(expression(tg, x, v, i).eval({x: TABLE, v: ROW}), wanted, rtol=1e-13)
+    assert taken
+
+
+def test_what_is_no_integer_stays_an_error() -> None:
+    x = tg.vector("x")
+    for i in (True, np.array([1, 2]), np.array(1.0), 1.0, "1"):
+        with pytest.raises(tg.InputError, match="needed an integer"):
+            x[:i]
+        with pytest.raises(tg.InputError, match=r"axis: found .*, needed an integer"):
+            tg.sum(x, axis=(i,))
+
+
+@pytest.mark.parametrize("name", ["zeros", "ones", "empty", "eye", "identity", "tri"])
+def test_no_dtype_is_numpys(name: str) -> None:
+    assert getattr(tg, name)(2, dtype=None).type.dtype == getattr(np, name)(2, dtype=None).dtype
+
+
+@pytest.mark.parametrize("parts", [tg.scalar("n", "int64"), tg.vector("x").shape[0], 2.5, None, True])
+def test_a_number_of_parts_is_known_when_the_expression_is_made(parts: object) -> None:
+    for cut in (tg.split, tg.array_split, tg.hsplit):
+        with pytest.raises(tg.InputError, match=r"split: found .*, needed a number of parts, or a list of positions"):
+            cut(tg.vector("x"), parts)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_range_that_no_memory_holds_is_told_as_that(backend: str) -> None:
+    """NumPy counts the elements of its ranges in float64, where 2**60 - 5 is 2**60, of too many bytes for int64."""
+    start, stop = tg.scalar("start", "int64"), tg.scalar("stop", "int64")
+    f = tg.function([start, stop], tg.arange(start, stop), backend=backend)
+    with pytest.raises(MemoryError):
+        f(5, 2**60)
+
+
+@pytest.mark.parametrize(("shape", "target"), [((), (1,)), ((3,), (1, 3)), ((3,), (1, 1)), ((2, 3), (1, 2, 3))])
+def test_an_array_is_summed_to_no_shape_of_more_axes_than_it_has(
+    shape: tuple[int, ...], target: tuple[int, ...]
+) -> None:
+    x = tg.tensor("x", shape=shape)
+    with pytest.raises(ShapeError, match=f"sum_to: found {len(target)} lengths, needed at most the {len(shape)} axes"):
+        SumTo(target)(x)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
 import tg
+from tg import plugin
+from tg.ops.elementwise.trigonometric import log_cosh
 
 COMPARISONS = (tg.equal, tg.not_equal, tg.less, tg.less_equal, tg.greater, tg.greater_equal)
 
@@ -122,3 +126,45 @@ def test_round_needs_an_integer_number_of_decimals():
 def test_shifts_of_floating_numbers_are_refused():
     with pytest.raises(tg.DtypeError, match="left_shift"):
         tg.vector("x") << 1
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_slopes_of_arctan2_next_to_the_origin_and_far_from_it(dtype):
+    """Where a square, the radius or its reciprocal is out of range, and at subnormal points."""
+    least, tiny, most = (float(getattr(np.finfo(dtype), name)) for name in ("smallest_subnormal", "tiny", "max"))
+    sizes = [0.0, least, 3 * least, tiny / 3, tiny, 0.07, 0.5, 1.5, 40.0, most / 3, most]
+    points = np.array([(s * a, b) for a in sizes for b in sizes for s in (1, -1) if a or b], dtype)
+    a, b = tg.vector("a", dtype=dtype), tg.vector("b", dtype=dtype)
+    slopes = tg.function([a, b], tg.grad(tg.sum(tg.arctan2(a, b)), [b, a]), backend="perform")(*points.T)
+    with mpmath.workdps(1000), np.errstate(over="ignore"):
+        pairs = [(mpmath.mpf(float(u)), mpmath.mpf(float(v))) for u, v in points]
+        exact = [[-u / (u * u + v * v) for u, v in pairs], [v / (u * u + v * v) for u, v in pairs]]
+        for slope, values in zip(slopes, exact, strict=True):
+            wanted = np.array([float(value) for value in values]).astype(dtype)
+            within = np.isfinite(wanted)
+            np.testing.assert_array_equal(slope[~within], wanted[~within])
+            np.testing.assert_array_max_ulp(slope[within], wanted[within], 4)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("backend", [one.name for one in plugin.registry().backends() if one.is_available])
+def test_normal_slopes_of_arctan2_survive_where_subnormal_numbers_are_0(backend, dtype):
+    tiny, most = float(np.finfo(dtype).tiny), float(np.finfo(dtype).max)
+    sizes = [tiny, 1.5 * tiny, 0.07, 0.5, 1.0, 1.5, 40.0, most / 3]
+    a, b = tg.vector("a", dtype=dtype), tg.vector("b", dtype=dtype)
+    points = np.array([(s * u, v) for u in sizes for v in sizes for s in (1, -1)], dtype)
+    exact = [Fraction(float(v)) / (Fraction(float(u)) ** 2 + Fraction(float(v)) ** 2) for u, v in points]
+    normal = np.array([tiny <= slope <= most for slope in exact])
+    wanted = np.array([float(slope) for slope in exact if tiny <= slope <= most], dtype)
+    (slope,) = tg.function([a, b], tg.grad(tg.sum(tg.arctan2(a, b)), [a]), backend=backend)(*points.T)
+    np.testing.assert_array_max_ulp(np.asarray(slope)[normal], wanted, 4)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_logarithm_of_cosh_keeps_its_digits_near_0(dtype):
+    x = tg.vector("x", dtype=dtype)
+    at = np.concatenate([np.logspace(-15, 4, 200), [-0.5, -0.999, -1.0, -1.001, 0.0]]).astype(dtype)
+    with mpmath.workdps(60):
+        wanted = np.array([float(mpmath.log(mpmath.cosh(float(a)))) for a in at], dtype)
+    for written in (tg.log(tg.cosh(x)), log_cosh(x)):
+        np.testing.assert_array_max_ulp(written.eval({x: at}), wanted, 8)

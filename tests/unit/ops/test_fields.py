@@ -11,9 +11,10 @@ from tg.ops import catalog
 from tg.ops.creation import Arange
 from tg.ops.cumulative import Accumulate, CumProdPullback
 from tg.ops.indexing import Gather, Scatter, Slice, SliceUpdate
+from tg.ops.norm import Norm
 from tg.ops.reduction import ArgReduce, ProductOfOthers, Reduce
 from tg.ops.shape import AxisLength, BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, Transpose
-from tg.ops.softmax import LogSumExp, Softmax
+from tg.ops.softmax import LogSoftmax, LogSumExp, Share, Softmax, WeightedLogSumExp
 from tg.ops.sorting import ArgSort, Sort
 
 I = tg.vector("i", "int64")
@@ -23,6 +24,7 @@ ONES = {
     ArgReduce: lambda k: ArgReduce(tg.maximum, k),
     ArgSort: ArgSort,
     Concatenate: Concatenate,
+    LogSoftmax: LogSoftmax,
     Softmax: Softmax,
     Sort: Sort,
 }
@@ -30,10 +32,13 @@ SEVERAL = {
     ExpandDims: ExpandDims,
     Gather: Gather,
     LogSumExp: LogSumExp,
+    Norm: Norm,
     Reduce: lambda axes: Reduce(tg.add, axes),
     Scatter: lambda axes: Scatter(axes, tg.add),
+    Share: Share,
     Squeeze: Squeeze,
     Transpose: Transpose,
+    WeightedLogSumExp: WeightedLogSumExp,
 }
 
 
@@ -44,7 +49,7 @@ def applied(op, count):
         return op(x, *[I] * count)
     if type(op) is Scatter:
         return op(x, tg.tensor("v", "float64", (None, *[1] * (2 - count))), *[I] * count)
-    return op(x)
+    return op(x, x) if type(op) in (Share, WeightedLogSumExp) else op(x)
 
 
 @pytest.mark.parametrize("axis", [-3, -4, 0, 1, 2])

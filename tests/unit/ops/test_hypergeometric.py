@@ -42,6 +42,19 @@ def holds(places, within=WITHIN):
             assert abs(found) <= 2 * np.finfo(float).tiny, (place, found)
 
 
+def drawn(size, count, *, positive):
+    """Places of which a third has exponents that differ by a whole number, or nearly: far below 0, beside it, at 1."""
+    rng = np.random.default_rng(5)
+    places = []
+    for k in range(count):
+        a, b, c = rng.uniform(-size, size, 3)
+        if k % 3 == 0:
+            b = a + rng.integers(-10, 11) + rng.choice([0, 10.0 ** rng.uniform(-15, -2)])
+        z = (rng.uniform(-1, 0.5), rng.uniform(-5, -1), -(10 ** rng.uniform(0.5, 3)), 1 - 10 ** rng.uniform(-14, -0.3))
+        places.append((a, b, abs(c) if positive else c, z[k % 4]))
+    return places
+
+
 FAR = (-3.5, -11.0, -40.0, -450.0, -1e6, -1e80, -1e300)
 
 
@@ -87,15 +100,7 @@ def test_next_to_one(off):
 @pytest.mark.parametrize(("size", "positive"), [(5, False), (15, True), (50, True)])
 def test_parameters_of_any_sign(size, positive):
     """Between -10 and -1/2 a value near a zero is as exact as its terms are, of which it may be a thousandth."""
-    rng = np.random.default_rng(5)
-    places = []
-    for k in range(600):
-        a, b, c = rng.uniform(-size, size, 3)
-        if k % 3 == 0:
-            b = a + rng.integers(-10, 11) + rng.choice([0, 10.0 ** rng.uniform(-15, -2)])
-        z = (rng.uniform(-1, 0.5), rng.uniform(-5, -1), -(10 ** rng.uniform(0.5, 3)), 1 - 10 ** rng.uniform(-14, -0.3))
-        places.append((a, b, abs(c) if positive else c, z[k % 4]))
-    holds(places, 100 * WITHIN)
+    holds(drawn(size, 600, positive=positive), 100 * WITHIN)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
@@ -162,6 +167,156 @@ DERIVATIVES = [
     (2.25, 2.25, 0.6, -300.0), (-1.5, 2.5, 0.4, -1e30), (0.75, 4.75, 2.75, -20.0), (2.0, 1.0, 5.0, -40.0),
     (1.5, 0.5 + 1e-9, 2.2, -1e4), (0.5, 1.25, 3.75, 0.97), (1.5, 2.0, 2.5, 1 - 1e-6), (30.5, 28.25, 3.0, -0.8),
 ]  # fmt: skip
+
+
+SLOPES = tg.hyp2f1_along.accuracy * np.finfo(float).eps
+
+
+def slopes(places, backend="perform"):
+    """tg's derivatives by a, b and c at places."""
+    operands = [tg.vector(name) for name in "abcz"]
+    f = tg.function(operands, tg.grad(tg.sum(tg.hyp2f1(*operands)), operands[:3]), backend=backend)
+    return np.array(f(*(np.array(v, float) for v in zip(*places, strict=True)))).T
+
+
+def exact_slopes(place):
+    """F and its derivatives by a, b and c, by central differences in mpmath."""
+    with mpmath.workdps(50):
+        *parameters, z = map(mpmath.mpf, place)
+        step = mpmath.mpf(10) ** -15
+
+        def at(k, change):
+            moved = [v + change * (j == k) for j, v in enumerate(parameters)]
+            return mpmath.hyp2f1(*moved, z, maxprec=20000, maxterms=10**6)
+
+        return at(0, 0), *((at(k, step) - at(k, -step)) / (2 * step) for k in range(3))
+
+
+def slopes_hold(places):
+    """Asserts that derivatives by parameters are right as parts of themselves or of F, whichever is larger."""
+    for place, row in zip(places, slopes(places), strict=True):
+        size, *right = exact_slopes(tuple(map(float, place)))
+        for k, (slope, true) in enumerate(zip(row, right, strict=True)):
+            scale = max(abs(true), abs(size), np.finfo(float).tiny)
+            if scale < np.finfo(float).max:
+                assert abs(slope - true) <= SLOPES * scale, (place, k, slope, float(true))
+            else:  # F of its own may be infinite, and the derivative with it
+                assert not np.isfinite(slope), place
+
+
+DEGENERATE = [
+    (1, 1, 2), (0.5, 0.5, 1), (0, 1.5, 2.5), (0, 0, 1), (-2, 1.5, 2.5), (-2, -3, 1.5), (1.5, 2.5, 2.5), (2.5, 3.5, 1.5),
+    (3, 2, 1), (1.5, 1.5 + 1e-9, 3), (0.7, 2.7, -1.5), (-1.5, -2.5, -0.5), (3, 4, -2.5), (1e-8, 2, 3), (30, 30, 60),
+]  # fmt: skip
+
+
+POINTS = (0.3, -2.5, 0.9999, 1e-20, -1e5, -0.7, 0.0, 0.7, -1e100)
+
+
+def test_slopes_in_parameters_whose_differences_are_whole_numbers():
+    """By each way of computing: formulas about 1 and infinity, both series, and what is between."""
+    slopes_hold([(*place, POINTS[k % 6]) for k, place in enumerate(DEGENERATE)])
+
+
+@pytest.mark.long
+def test_slopes_in_parameters_whose_differences_are_whole_numbers_everywhere():
+    slopes_hold([(*place, z) for place in DEGENERATE for z in POINTS])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("size", "positive"), [(5, False), (15, True), (50, True)])
+def test_slopes_in_parameters_of_any_sign(size, positive):
+    slopes_hold(drawn(size, 300, positive=positive))
+
+
+@pytest.mark.parametrize(
+    ("place", "right"),
+    [
+        ((-2, 1.5, -3, 0.3), (NAN, 0.26, 0.146875)),  # next to a = -2 it is no polynomial, and c is a pole
+        ((-2, -1, -3, 0.3), (0.1, 0.185, -1 / 15)),
+        ((-2, 1.5, 2.5, 3), (NAN, 12 / 7, -1.2048979591836735)),  # nor beyond 1
+        ((1, 2, 0, 0.5), (NAN, NAN, NAN)),
+        ((1, 2, 3, 1.5), (NAN, NAN, NAN)),
+        ((1, 2, 3, 1), (NAN, NAN, NAN)),
+        ((2.5, -6, 0.5, 1), (-0.07388167388167388, 0, 0.07388167388167388)),  # Gauss' quotient, over two poles
+        ((1.5, -0.5, 1.5, 1), (-math.pi / 2, 0, math.pi / 2)),
+        ((1, 2, 3, -INF), (0, 0, 0)),
+        ((0, 2, 3, -INF), (NAN, NAN, NAN)),
+        ((NAN, 1, 1, 0.5), (NAN, NAN, NAN)),
+        ((1, INF, 1, 0.5), (NAN, NAN, NAN)),
+    ],
+    ids=str,
+)
+def test_slopes_at_ends_and_of_polynomials(place, right):
+    np.testing.assert_allclose(slopes([place])[0], right, rtol=SLOPES, atol=SLOPES)
+
+
+CURVED = [
+    (0.7, 1.3, 2.2, -3.5), (1, 1, 2, 0.3), (0.5, 0.5, 1, 0.95), (1.5, 2.5, 2.5, -40), (2, 5, 3.5, -1e5),
+    (1.25, 3, -1.5, -0.6), (30.5, 28.25, 3, -0.8), (2, 1, 5, 1 - 1e-6),
+]  # fmt: skip
+
+
+@pytest.mark.long
+def test_second_derivatives_in_parameters():
+    operands = [tg.vector(name) for name in "abcz"]
+    first = tg.grad(tg.sum(tg.hyp2f1(*operands)), operands)
+    pairs = [(0, 0), (0, 1), (2, 2), (1, 2), (2, 3)]
+    second = [tg.grad(tg.sum(first[i]), operands[j]) for i, j in pairs]
+    f = tg.function(operands, second, backend="perform")
+    step = mpmath.mpf(10) ** -14
+    for (i, j), values in zip(pairs, f(*(np.array(v, float) for v in zip(*CURVED, strict=True))), strict=True):
+        for place, curvature in zip(CURVED, values, strict=True):
+            with mpmath.workdps(60):
+
+                def at(u, v, place=place, i=i, j=j):
+                    moved = [mpmath.mpf(x) + step * (u * (k == i) + v * (k == j)) for k, x in enumerate(place)]
+                    return mpmath.hyp2f1(*moved, maxprec=20000)
+
+                right = (at(1, 1) - at(1, -1) - at(-1, 1) + at(-1, -1)) / (4 * step * step)
+                size = max(abs(right), abs(at(0, 0)))
+            assert abs(curvature - right) <= SLOPES * size, (place, i, j, curvature, float(right))
+
+
+# customers of Fader and Hardie: repeat purchases, the last of them, and the weeks observed; one never came again
+PURCHASES, LAST, OBSERVED = [0.0, 1.0, 3.0, 11.0, 26.0], [0.0, 5.7, 24.1, 30.3, 31.1], [38.9, 38.9, 36.4, 33.7, 31.1]
+
+
+def pareto_nbd(xp, f, r, alpha, s, beta, x, last, observed):
+    """The log-likelihood of the Pareto/NBD model for alpha >= beta.
+
+    Source:
+        P. S. Fader and B. G. S. Hardie, "A Note on Deriving the Pareto/NBD Model and Related Expressions" (2005).
+    """
+    total, difference = r + s + x, alpha - beta
+
+    def part(t):
+        return f(total, s + 1, total + 1, difference / (alpha + t)) * xp.exp(-total * xp.log(alpha + t))
+
+    alive = xp.exp(-(r + x) * xp.log(alpha + observed) - s * xp.log(beta + observed))
+    front = xp.gammaln(r + x) - xp.gammaln(r) + r * xp.log(alpha) + s * xp.log(beta)
+    return front + xp.log(alive + s / total * (part(last) - part(observed)))
+
+
+def test_gradient_of_a_pareto_nbd_likelihood():
+    class Exact:
+        exp, log, gammaln = mpmath.exp, mpmath.log, mpmath.loggamma
+
+    theta = (0.55, 10.6, 0.61, 6.4)
+    parameters = [tg.scalar(name) for name in ("r", "alpha", "s", "beta")]
+    data = [tg.vector(name) for name in ("x", "last", "observed")]
+    loss = tg.sum(pareto_nbd(tg, tg.hyp2f1, *parameters, *data))
+    f = tg.function([*parameters, *data], [loss, *tg.grad(loss, parameters)], backend="perform")
+    values = f(*theta, *map(np.array, (PURCHASES, LAST, OBSERVED)))
+    customers = list(zip(PURCHASES, LAST, OBSERVED, strict=True))
+    with mpmath.workdps(40):
+
+        def exact(*theta):
+            return sum(pareto_nbd(Exact, mpmath.hyp2f1, *theta, *map(mpmath.mpf, one)) for one in customers)
+
+        point = tuple(map(mpmath.mpf, theta))
+        right = [exact(*point), *(mpmath.diff(exact, point, tuple(int(j == k) for j in range(4))) for k in range(4))]
+    np.testing.assert_allclose(np.array(values, float), np.array(right, float), rtol=1e-12)
 
 
 @pytest.mark.long

@@ -248,6 +248,63 @@ def test_derivatives_are_no_nan_where_the_function_has_a_limit(name):
     assert not np.isnan(f(np.array(ends))).any() or name == "trigamma"
 
 
+def _mixed(exact, place, i, j):
+    """The derivative of the second order by operands i and j, by central differences of 120 digits in mpmath."""
+    with mpmath.workdps(120):
+        place = [mpmath.mpf(v) for v in place]
+        step = mpmath.mpf(10) ** -30
+
+        def at(u, v):
+            moved = list(place)
+            moved[i] += u * step * place[i]
+            moved[j] += v * step * place[j]
+            return exact(*moved)
+
+        if i == j:
+            return (at(1, 0) - 2 * at(0, 0) + at(-1, 0)) / (step * place[i]) ** 2
+        return (at(1, 1) - at(1, -1) - at(-1, 1) + at(-1, -1)) / (4 * step * step * place[i] * place[j])
+
+
+def _lower(a, x):
+    return mpmath.gammainc(a, 0, x, regularized=True)
+
+
+def _part(a, b, x):
+    return mpmath.betainc(a, b, 0, x, regularized=True)
+
+
+SHAPED = {  # each way of computing
+    "gammainc": (_lower, ([0.5, 3.0, 120.0, 0.9, 25.0, 1e-4], [0.1, 1.0, 130.0, 1.05, 31.0, 2.0])),
+    "log_gamma_lower": (lambda a, x: mpmath.log(_lower(a, x)), ([0.5, 3.0, 20.0, 90.0], [0.1, 9.0, 0.1, 70.0])),
+    "log_gamma_upper": (
+        lambda a, x: mpmath.log(mpmath.gammainc(a, x, mpmath.inf, regularized=True)),
+        ([0.5, 3.0, 20.0, 90.0], [0.1, 30.0, 0.1, 115.0]),
+    ),
+    "betainc": (
+        _part,
+        ([0.5, 3.0, 20.0, 0.02, 150.0, 2.0], [2.0, 0.4, 15.0, 9.0, 90.0, 1.0], [0.3, 0.8, 0.6, 0.01, 0.62, 0.9]),
+    ),
+    "log_beta_tail": (
+        lambda a, b, w: mpmath.log(_part(a, b, 1 / (1 + w))),
+        ([0.5, 3.0, 0.02], [2.0, 0.4, 9.0], [0.3, 0.8, 7.0]),
+    ),
+    "kv": (mpmath.besselk, ([0.5, 2.0, -1.3], [0.3, 4.0, 0.7])),
+    "kve": (lambda v, x: mpmath.besselk(v, x) * mpmath.exp(x), ([0.5, 2.0, -1.3], [0.3, 4.0, 0.7])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHAPED)
+def test_second_derivatives_in_shapes_and_orders_are_those_of_mpmath(name):
+    exact, places = SHAPED[name]
+    operands = [tg.vector(f"x{k}") for k in range(len(places))]
+    first = tg.grad(tg.sum(getattr(tg, name)(*operands)), operands[:-1])
+    pairs = [(i, j) for i in range(len(operands) - 1) for j in range(len(operands))]
+    f = tg.function(operands, [tg.grad(tg.sum(first[i]), operands[j]) for i, j in pairs], backend="perform")
+    for (i, j), values in zip(pairs, f(*map(np.array, places)), strict=True):
+        right = np.array([float(_mixed(exact, place, i, j)) for place in zip(*places, strict=True)])
+        np.testing.assert_allclose(values, right, rtol=1e-12, atol=1e-14, err_msg=f"by {i} and {j}")
+
+
 @pytest.mark.long
 def test_second_derivatives_of_gammainc_in_a_small_shape_have_their_digits():
     """By differences in mpmath with 90 digits, which take half a minute."""
@@ -342,17 +399,43 @@ def test_derivatives_by_both_operands_are_those_of_mpmath(name):
         np.testing.assert_allclose(found, np.array(wanted, float), rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["zeta", "polygamma"])
-def test_the_order_of_a_derivative_and_the_power_of_a_sum_take_no_part_in_derivatives(name):
-    s, q = tg.vector("s"), tg.vector("q")
-    f = tg.function([s, q], tg.grad(tg.sum(getattr(tg, name)(s, q)), q), backend="perform")
+def test_the_order_of_polygamma_takes_no_part_in_derivatives():
+    n, x = tg.vector("n"), tg.vector("x")
+    f = tg.function([n, x], tg.grad(tg.sum(tg.polygamma(n, x)), x), backend="perform")
     orders, points = np.array([2.0, 3.0]), np.array([0.4, 2.5])
-    exact = {"zeta": lambda s, q: -s * scipy.special.zeta(s + 1, q)}.get(
-        name, lambda s, q: [scipy.special.polygamma(int(n) + 1, v) for n, v in zip(s, q, strict=True)]
-    )
-    np.testing.assert_allclose(f(orders, points), exact(orders, points), rtol=1e-13)
+    right = [scipy.special.polygamma(int(k) + 1, v) for k, v in zip(orders, points, strict=True)]
+    np.testing.assert_allclose(f(orders, points), right, rtol=1e-13)
     with pytest.raises(tg.NotDifferentiable, match="with respect to"):
-        tg.grad(tg.sum(getattr(tg, name)(s, q)), s)
+        tg.grad(tg.sum(tg.polygamma(n, x)), n)
+
+
+def test_derivatives_of_zeta_in_both_operands_are_those_of_mpmath():
+    """Of y between 0 and 1 the first term has another sign than the others: right as a part of zeta log(y)."""
+    s, q = tg.vector("s"), tg.vector("q")
+    first = tg.grad(tg.sum(tg.zeta(s, q)), [s, q])
+    second = [tg.grad(tg.sum(first[0]), v) for v in (s, q)]
+    f = tg.function([s, q], [*first, *second], backend="perform")
+    powers = np.array([1 + 2.0**-30, 1.5, 2.0, 3.0, 10.0, 60.0, 2.0, 1.1])
+    points = np.array([1.0, 0.3, 1e-100, 1e5, 7.0, 9.0, 0.25, 12.0])
+    for k, values in enumerate(f(powers, points)):
+        with mpmath.workdps(80):
+            places = [(mpmath.mpf(a), mpmath.mpf(b)) for a, b in zip(powers, points, strict=True)]
+            slopes = {
+                0: lambda a, b: mpmath.zeta(a, b, 1),
+                1: lambda a, b: -a * mpmath.zeta(a + 1, b),
+                2: lambda a, b: mpmath.zeta(a, b, 2),
+                3: lambda a, b: -mpmath.zeta(a + 1, b) - a * mpmath.zeta(a + 1, b, 1),
+            }
+            right = np.array([float(slopes[k](a, b)) for a, b in places])
+            sizes = [float(abs(mpmath.zeta(a, b) * (1 + abs(mpmath.log(b))))) for a, b in places]
+        within = np.maximum(np.abs(right), sizes if k in (0, 2) else 0)
+        assert np.all(np.isclose(values, right, rtol=1e-13) | (np.abs(values - right) <= 1e-13 * within)), k
+
+
+def test_ends_of_the_derivative_of_zeta_in_its_power():
+    powers, points = np.array([2, 2, 2, 1, 0.5, np.nan, np.inf]), np.array([0, np.inf, -0.5, 2, 2, 2, 2.0])
+    right = [np.inf, 0, np.nan, np.nan, np.nan, np.nan, np.nan]
+    np.testing.assert_array_equal(tg.zeta_ds.op.perform(powers, points)[0], right)
 
 
 def test_binom_next_to_its_zeros_where_the_difference_is_rounded():
@@ -371,9 +454,9 @@ def test_binom_of_whole_numbers_is_a_whole_number():
     )
 
 
-@pytest.mark.parametrize("fn", [tg.zeta, tg.polygamma, tg.jv, tg.iv, tg.ive], ids=lambda fn: fn.name)
+@pytest.mark.parametrize("fn", [tg.polygamma, tg.jv, tg.iv, tg.ive], ids=lambda fn: fn.name)
 def test_a_derivative_that_does_not_exist_is_an_error_and_no_zero(fn):
-    """That of s zeta(s, q) by s would be zeta(s, q) without a word."""
+    """That of s iv(s, q) by s would be iv(s, q) without a word."""
     s, q = tg.scalar("s"), tg.scalar("q")
     y = fn(s, q) * s
     with pytest.raises(tg.NotDifferentiable, match=f"{fn.name}: has no derivative with respect to"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -59,6 +60,18 @@ def test_results_keep_single_precision():
     x = tg.tensor("x", "float32", (None, 3))
     made = [tg.median(x), tg.std(x), tg.norm(x), tg.trapezoid(x), tg.cov(x), tg.quantile(x, 0.5), tg.cumprod(x)]
     assert {v.type.dtype for v in made} == {"float32"}
+
+
+@pytest.mark.parametrize("dtype", ["float16", ml_dtypes.bfloat16])
+def test_more_halves_than_a_half_can_count(dtype):
+    """float16 counts to 65,504 and bfloat16 in steps of 512 there; their sums are made in float32."""
+    x = tg.vector("x", dtype)
+    means = [tg.mean(x), tg.average(x), tg.sum(x / 1000), tg.norm(x), *tg.grad(tg.sum(tg.log_softmax(x)), [x])]
+    with tg.config(backend="perform"):
+        *results, slope = tg.function([x], means)(np.full(70_000, 0.5, dtype))
+    wanted = [0.5, 0.5, 70_000 * float(np.asarray(0.5 / 1000, dtype)), 0.5 * np.sqrt(70_000)]
+    np.testing.assert_array_equal(np.array(results, dtype), np.array(wanted, dtype))
+    np.testing.assert_allclose(slope.astype(float), 0, atol=70_000 * 2.0**-23)
 
 
 def test_an_array_of_shares_comes_first():

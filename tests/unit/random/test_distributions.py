@@ -86,6 +86,10 @@ WHOLE = {
     ],
     "betabinom": [((30, 2.0, 3.0), stats.betabinom(30, 2, 3)), ((8, 0.3, 0.3), stats.betabinom(8, 0.3, 0.3))],
     "nbinom": [((2.5, 0.3), stats.nbinom(2.5, 0.3)), ((40, 0.5), stats.nbinom(40, 0.5))],
+    "nbinom2": [
+        ((mu, alpha), stats.nbinom(alpha, alpha / (alpha + mu))) for mu, alpha in ((3.0, 2.5), (40.0, 0.3), (5.0, 1e4))
+    ]
+    + [((5.0, alpha), stats.poisson(5.0)) for alpha in (1e18, np.inf)],
     "geometric": [((p,), stats.geom(p)) for p in (0.9, 0.5, 0.02)],
     "hypergeometric": [
         ((good, bad, chosen), stats.hypergeom(good + bad, good, chosen))

@@ -306,25 +306,6 @@ def test_divisions_by_powers_of_two_are_shifts_and_masks_of_arrays(dtype):
     assert rewritten([n], [n // 8, n % 8]) == plain([n], [n // 8, n % 8])
 
 
-def test_a_gate_by_a_quotient_is_none_where_the_cotangent_was_divided_by_the_same():
-    x, y, z = inputs = matrices("float64")
-    assert rewritten(inputs, [gate(x / y * z, 2 / y)]) == plain(inputs, [x / y * z / y * 2])
-    assert rewritten(inputs, [gate(x / z, 2 / y)]) == plain(inputs, [gate(x / z, 2 / y)])
-
-
-def test_a_gate_of_a_quotient_is_none_where_its_derivative_is_as_finite_as_the_inputs():
-    v = tg.tensor("v", shape=(4,))
-    inputs = [*matrices("float64")[:2], v]
-    x, y, _ = inputs
-    for d in (-x - y, x + v[None], x - 3):
-        quotient = 2 / (tg.square(d) + y)
-        expected = [tg.square(d), d / (tg.square(d) + y) * 2]
-        assert rewritten(inputs, [tg.square(d), gate(quotient, d)]) == rewritten(inputs, expected)
-    d = tg.exp(x)
-    found = rewritten(inputs, [gate(2 / (tg.square(d) + y), d)])
-    assert "gate" in ops(found)
-
-
 def test_a_value_whose_length_only_the_tree_knows_keeps_it():
     x, s = tg.vector("x"), tg.vector("s")
     known = tg.assume(s, finite=True, nonzero=True)
@@ -337,13 +318,6 @@ def test_a_shape_is_one_only_for_values_of_one_dtype():
     x, y = tg.tensor("x", "float32", (3,)), tg.tensor("y", "float64", (3,))
     assert is_shaped_like(x, x)
     assert not is_shaped_like(x, y)
-
-
-def test_gates_of_branches_are_branches():
-    x, y, _ = inputs = matrices("float64")
-    chosen = x < y
-    choice = tg.where(chosen, 1.0, 0.0), tg.where(chosen, 0.0, 1.0)
-    assert rewritten(inputs, [gate(choice[0], x) + gate(choice[1], y)]) == plain(inputs, [tg.where(chosen, x, y)])
 
 
 GRADIENTS = {

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 import tg
-from tg.graph.function_graph import FunctionGraph
+from tg.graph.function_graph import FunctionGraph, freeze
+from tg.graph.interpret import interpret
+from tg.ops.cumulative import Accumulate
+from tg.ops.elementwise.arithmetic import add
+from tg.ops.elementwise.comparison import logical_or
+from tg.ops.indexing import Scatter, SliceUpdate
+from tg.ops.reduction import Reduce
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
 from tg.rewrite.rules.catalog import PASSES, RULES
@@ -195,3 +201,49 @@ def test_what_is_rewritten_is_not_rewritten_again(before, after):
         once = rewritten([x], output)
         again = FunctionGraph.thaw(once)
         assert rewrite(again, [CORE], supported=lambda op, types: True) == once
+
+
+# --- a scalar condition stays outside of masks ------------------------------------------------------------------------
+
+u = tg.scalar("u", dtype="bool")
+MASK = tg.constant(np.arange(12).reshape(3, 4) % 3 == 0)
+PLACES = tg.constant(np.array([2, 0, 2]))
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        lambda mask: mask[1:, ::2],
+        lambda mask: mask[PLACES],
+        lambda mask: Reduce(logical_or, (-2,))(mask),
+        lambda mask: Accumulate(add, -1)(mask),
+        lambda mask: SliceUpdate((1,), (1,))(tg.constant(np.zeros((3, 6), bool)), mask),
+        lambda mask: Scatter((-2,), add)(tg.constant(np.zeros((5, 4), bool)), mask, PLACES),
+        lambda mask: mask | (u & ~MASK),
+        lambda mask: mask & MASK.T.reshape((3, 4)),
+        lambda mask: SliceUpdate((1,), (1,))(tg.broadcast_to(tg.constant(False), (3, 6)), MASK),
+    ],
+)
+def test_of_a_guarded_mask_a_constant_is_left(move):
+    value = move(u & MASK)
+    found = rewritten([u], value)
+    assert [node.op.name for node in found.nodes] in (["logical_and"], [], ["BroadcastTo"])
+    for truth in (False, True):
+        (got,) = interpret(found, [np.array(truth)])
+        (want,) = interpret(freeze([u], [value]), [np.array(truth)])
+        np.testing.assert_array_equal(got, want)
+
+
+def test_a_mask_that_is_the_same_along_the_axes_of_a_sum_chooses_after_it():
+    x, c = tg.tensor("x", shape=(3, 4)), tg.tensor("c", dtype="bool", shape=(3, 1))
+    found = rewritten([x, c], tg.sum(tg.where(c, x, 0.0), axis=1))
+    assert found == rewritten([x, c], tg.where(tg.squeeze(c, 1), tg.sum(x, axis=1), 0.0))
+    other = tg.sum(tg.where(c, x, 0.0), axis=0)
+    assert [node.op.name for node in rewritten([x, c], other).nodes] == ["where", "Reduce"]
+
+
+def test_a_choice_is_decided_by_a_condition_that_it_is_a_part_of():
+    x, y = (tg.tensor(n, shape=(3, 4)) for n in "xy")
+    a, b = (tg.tensor(n, dtype="bool", shape=(3, 4)) for n in "ab")
+    inner = tg.where(a, x, 0.0) * y
+    assert rewritten([x, y, a, b], tg.where(a & b, inner, 1.0)) == rewritten([x, y, a, b], tg.where(a & b, x * y, 1.0))

@@ -15,6 +15,7 @@ from tg.graph.interpret import interpret
 from tg.ops.loops import Scan
 from tg.rewrite.rules.catalog import PASSES, RULES
 from tg.rewrite.rules.loops.running import RUNNING_RESULTS
+from tg.types.dtypes import INTEGERS
 
 X, A = tg.vector("x"), tg.scalar("a")
 LENGTHS = (0, 1, 2, 7, 2500)
@@ -110,6 +111,29 @@ def test_extremes_and_whole_numbers_have_the_same_bits():
         sums = np.cumsum(np.arange(4) * j)
     np.testing.assert_array_equal(found[2], sums[-1])
     np.testing.assert_array_equal(found[3], [0, *sums[:-1]])
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("dtype", [*INTEGERS, "float16", "float32", "complex64", "complex128"])
+def test_the_carry_is_subtracted_in_every_dtype(dtype, reverse):
+    """Integers wrap; a flag that toggles is 1 less the one before."""
+    one, x = np.dtype(dtype).type(1), tg.vector("x", dtype)
+    steps = (lambda c, v: (v - c, c), lambda c, v: (one - c, c + v), lambda c, v: (v - c - one, v - c))
+    scans = [tg.scan(step, tg.constant(one), x, reverse=reverse) for step in steps]
+    frozen = after([x], [v for pair in scans for v in pair])
+    assert all(op.body.types[0].ndim for op in loops(frozen))
+    for n in LENGTHS:
+        values = np.arange(n).astype(dtype) if dtype in INTEGERS else (np.arange(n) % 3).astype(dtype)
+        results = iter(interpret(frozen, [values]))
+        for step in steps:
+            carry, rows = one, np.empty(n, dtype)
+            with np.errstate(over="ignore"):
+                for t in range(n)[:: -1 if reverse else 1]:
+                    carry, rows[t] = step(carry, values[t])
+            for wanted in (carry, rows):
+                result = next(results)
+                assert result.dtype == dtype
+                np.testing.assert_array_equal(result, wanted)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -404,6 +404,13 @@ def test_axes_of_length_1_that_are_dropped_serve_once_as_new_ones_and_others_sta
     assert steps(tg.tensor("x", shape=shape), places) == expected
 
 
+@pytest.mark.parametrize("places", [(0, 3), (0, 1, 4), (1, 3), (0, 2)])
+def test_an_axis_that_was_dropped_before_a_transpose_serves_once(places):
+    x, at = tg.tensor("x", shape=(2, 1, 3)), np.arange(6.0).reshape(2, 1, 3)
+    f = tg.function([x], tg.expand_dims(tg.squeeze(x, 1).T, places), backend="perform")
+    np.testing.assert_array_equal(f(at), np.expand_dims(np.squeeze(at, 1).T, places))
+
+
 def test_a_transpose_leaves_a_function_that_takes_new_axes_too_wherever_these_stand():
     for y in (tg.exp(V[:, None] - X.T), tg.exp(X.T - V[:, None])):
         (*_, last) = ops(rewritten([X, V], y))

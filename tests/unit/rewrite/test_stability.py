@@ -1,5 +1,6 @@
 """What users write out of exponentials has the values and the gradients of the stable functions at any size."""
 
+import mpmath as mp
 import numpy as np
 import pytest
 
@@ -186,12 +187,20 @@ def test_a_formula_of_rows_has_values_and_gradients_at_any_size(name, shape, dty
         np.testing.assert_allclose(got, want, rtol=64 * eps, atol=4 * eps * np.abs(ROWS).max())
 
 
-@pytest.mark.parametrize("name", ["cross entropy", "cross entropy of written softmax", "softmax", "logsumexp"])
+@pytest.mark.parametrize("name", ["cross entropy", "cross entropy of written softmax", "softmax"])
 def test_the_gradient_of_a_formula_of_rows_has_no_exponential_left(name):
     x, y, w = (tg.matrix(n) for n in "xyw")
     graph = rewritten([x, y, w], with_gradients([x], OF_ROWS[name][0](x, y, w)))
     assert "divide" not in ops_of(graph), to_text(graph)
     assert "log" not in ops_of(graph), to_text(graph)
+
+
+def test_the_shares_of_a_logsumexp_are_made_of_its_own_exponentials():
+    x = tg.matrix("x")
+    graph = rewritten([x], tg.grad(tg.sum(tg.logsumexp(x, axis=-1)), [x]))
+    assert sum(node.op.name == "exp" for node in graph.nodes) == 1
+    assert "log" not in ops_of(graph)
+    assert "LogSumExp" not in ops_of(graph)
 
 
 def test_a_nan_is_kept_where_factors_cancel():
@@ -201,15 +210,6 @@ def test_a_nan_is_kept_where_factors_cancel():
     found = interpret(graph, [np.array([[1, np.nan, 2], [1, 2, 3.0]]), np.array([[1, 0, 0], [0, 1, 0.0]])])[0]
     assert np.isnan(found[0]).all()
     assert np.isfinite(found[1]).all()
-
-
-def test_a_closed_gate_stays_closed():
-    g, x = (tg.tensor(n, shape=(4,)) for n in "gx")
-    gate = tg.ops.elementwise.arithmetic.gate
-    graph = rewritten([g, x], [gate(gate(g, tg.sigmoid(-x)), tg.exp(x))])
-    assert ops_of(graph) == {"sigmoid", "gate"}
-    found = interpret(graph, [np.array([0.0, 0.0, 2.0, 2.0]), np.array([np.nan, 1.0, np.nan, 800.0])])[0]
-    np.testing.assert_array_equal(found, [0.0, 0.0, np.nan, 2.0])
 
 
 def test_nothing_is_joined_of_different_operands():
@@ -334,13 +334,6 @@ def test_a_zero_of_an_exponential_does_not_hide_what_is_no_number_behind_another
     assert np.isnan(old[..., -1]).all()
 
 
-def test_what_only_an_infinite_input_makes_infinite_costs_nothing():
-    g, x, w, b = tg.vector("g"), tg.matrix("x"), tg.vector("w"), tg.scalar("b")
-    u = tg.maximum(x @ w + b, 0) / 2 - tg.square(b)
-    for product in (tg.gate(g * tg.sigmoid(u), tg.exp(-u)), tg.gate(g * tg.sigmoid(-u), tg.exp(u))):
-        assert not ops_of(rewritten([g, x, w, b], [product])) & {"exp", "where"}
-
-
 def test_a_zero_beside_a_gate_does_not_close_it():
     a, x, d = (tg.vector(name) for name in "axd")
     product = a * tg.gate(tg.sigmoid(x), d * tg.exp(-x))  # the 0 of a meets the NaN that d has
@@ -367,42 +360,6 @@ def test_what_is_repeated_by_a_divisor_is_repeated_when_it_is_summed_alone(shape
     for exclude in ((), ("exact",)):
         found = tg.function([x, w], total, exclude=exclude, backend="perform")(at, weights)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("masked", "by"),
-    [
-        (lambda s, y: tg.grad(tg.sum(tg.arctan(s[None] * (1 / (y - y))[:, None])), s), 1.0),  # 1 / 0 behind 1 / inf
-        (lambda s, y: tg.gate(1 / s, y), np.nan),
-        (lambda s, y: tg.gate(2 / (1 + s * s), tg.log(-y * y)), 3.0),
-    ],
-)
-def test_a_quotient_that_vanishes_closes_its_gate(masked, by):
-    s, y = tg.vector("s"), tg.vector("y")
-    new, old = both([s, y], masked(s, y), np.full(3, np.inf), np.full(3, by))
-    np.testing.assert_array_equal(new, old)
-    np.testing.assert_array_equal(new, 0)
-
-
-@pytest.mark.parametrize("number", [2.0, 1e-3, 5e-324])
-def test_the_gate_of_a_number_over_a_count_is_a_product(number):
-    x, y = tg.vector("x"), tg.vector("y")
-    product = tg.gate(number / tg.cast(x.shape[0], "float64"), y)
-    frozen = tg.function([x, y], product, backend="perform").graph
-    assert ("gate" in ops_of(frozen)) is (number < 1e-300)  # which might vanish
-    new, old = both([x, y], product, np.ones(3), np.array([2.0, -3.0, np.inf]))
-    np.testing.assert_array_equal(new, old)
-
-
-def test_the_sum_of_no_exponentials_closes_its_gate():
-    x = tg.vector("x")
-    total = tg.sum(tg.exp(x))
-    for product in (tg.gate(total, 1 / total), total / total):
-        new, old = both([x], product, np.zeros(0))
-        np.testing.assert_array_equal(new, old)
-    x = tg.tensor("x", shape=(2,))
-    total = tg.sum(tg.exp(x))
-    assert both([x], tg.gate(total, 1 / total), np.array([1.0, 800.0]))[0] == 1
 
 
 @pytest.mark.parametrize("c", [-2.0, -0.0, 0.0, 2.0, np.inf, -np.inf, np.nan])
@@ -493,6 +450,24 @@ def test_a_maximum_put_back_after_a_logsumexp_is_the_one_that_was_subtracted():
         assert ("Reduce" in ops_of(frozen)) is stays
 
 
+@pytest.mark.parametrize("is_written_out", [False, True])
+@pytest.mark.parametrize("shape", [(3, 3), (3, 1), (1, 3), (2, 2, 2), (2, 1, 2)])
+def test_a_maximum_put_back_on_another_axis_than_the_one_it_was_taken_over_is_added_there(shape, is_written_out):
+    x, at = tg.tensor("x", shape=shape), np.cumsum(np.cos(np.arange(float(np.prod(shape))))).reshape(shape)
+    for axis in range(-len(shape), 0):
+        top, own_top = tg.max(x, axis=axis, keepdims=True), at.max(axis, keepdims=True)
+        shifted = x - top
+        total = tg.log(tg.sum(tg.exp(shifted), axis=axis)) if is_written_out else tg.logsumexp(shifted, axis=axis)
+        own = np.log(np.sum(np.exp(at - own_top), axis))
+        outputs, expected = [], []
+        for place in range(-len(shape), 0):
+            outputs += [tg.expand_dims(total, place) + top, top + tg.expand_dims(total, place)]
+            expected += [np.expand_dims(own, place) + own_top] * 2
+        f = tg.function([x], outputs, backend="perform")
+        for value, wanted in zip(f(at), expected, strict=True):
+            np.testing.assert_allclose(value, wanted, rtol=1e-14)
+
+
 @pytest.mark.parametrize("by", [[2.0, 3.0], [2.0, 0.0], [2.0, -3.0]])
 def test_multiples_of_a_sum_of_exponentials_have_a_logarithm_each(by):
     x, by = tg.matrix("x"), np.array(by)
@@ -510,3 +485,58 @@ def test_multiples_of_a_sum_of_exponentials_have_a_logarithm_each(by):
                     high = np.array([1000.0, 0.0])
                     exact = (high[:, None] if keepdims else high) + log_of
                     np.testing.assert_allclose(interpret(frozen, [large])[0], exact, rtol=1e-14)
+
+
+def chance(t):
+    return mp.erfc(-t / mp.sqrt(2)) / 2
+
+
+def logistic_chance(t):
+    return 1 / (1 + mp.exp(-t))
+
+
+DIFFERENCES = {  # the function, what mpmath has for it and its derivative, and whether f(-t) is 1 - f(t)
+    "exp": (tg.exp, mp.exp, mp.exp, False),
+    "ndtr": (tg.special.ndtr, chance, mp.npdf, True),
+    "sigmoid": (tg.sigmoid, logistic_chance, lambda t: logistic_chance(t) * logistic_chance(-t), True),
+}
+UPPER = np.array([1.0, 50.0, 800.0, -800.0, 2.0, 9.5, np.inf, 0.25])
+LOWER = np.array([0.5, 49.0, 799.0, -801.0, -3.0, 9.0, 0.5, -np.inf])
+
+
+@pytest.mark.parametrize("name", DIFFERENCES)
+def test_the_logarithm_of_a_difference_has_its_digits_in_the_tails(name):
+    """Of exponentials and of the chances of an ordinal outcome, whose cutpoints may be infinite, to second order."""
+    fn, whole, slope, is_odd = DIFFERENCES[name]
+    keep = np.isfinite(UPPER) if name == "exp" else np.ones(len(UPPER), bool)
+    upper, lower = UPPER[keep], LOWER[keep]
+    a, b = (tg.tensor(v, "float64", (len(upper),)) for v in "ab")
+    y = tg.log(fn(a) - fn(b))
+    first, second = tg.grad(tg.sum(y), [a, b])
+    f = tg.function([a, b], [y, first, second, tg.grad(tg.sum(first), b)], backend="perform")
+    wanted = []
+    with mp.workdps(60):
+        for p, q in zip(map(mp.mpf, upper), map(mp.mpf, lower), strict=True):
+            at = [0 if mp.isinf(t) else slope(t) for t in (p, q)]
+            ends = (-q, -p) if is_odd and q > 0 else (p, q)
+            d = mp.fsub(*(whole(t) if not mp.isinf(t) else mp.mpf(t > 0) for t in ends))
+            wanted.append([float(v) for v in (mp.log(d), at[0] / d, -at[1] / d, at[0] * at[1] / d**2)])
+    for result, right in zip(f(upper, lower), np.transpose(wanted), strict=True):
+        np.testing.assert_allclose(result, right, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_the_logarithm_of_a_bessel_function_does_not_overflow(order):
+    fn = (tg.special.i0, tg.special.i1)[order]
+    x = tg.vector("x")
+    y = tg.log(fn(x))
+    first = tg.grad(tg.sum(y), x)
+    f = tg.function([x], [y, first, tg.grad(tg.sum(first), x)], backend="perform")
+    values = np.array([1e-8, 0.25, 1.0, 2.0, 50.0, 720.0, 1e4])
+    wanted = []
+    with mp.workdps(40):
+        for v in map(mp.mpf, values):
+            value, one, two = (mp.besseli(order, v, derivative=k) for k in range(3))
+            wanted.append([float(u) for u in (mp.log(value), one / value, two / value - (one / value) ** 2)])
+    for result, right in zip(f(values), np.transpose(wanted), strict=True):
+        np.testing.assert_allclose(result, right, rtol=1e-11, atol=1e-15)

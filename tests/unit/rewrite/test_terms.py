@@ -10,7 +10,6 @@ from tg.ops.elementwise.arithmetic import add
 from tg.ops.reduction import Reduce
 from tg.rewrite.rules.elementwise.exponential.terms import (
     aligned_sum_of_exp,
-    inside,
     log_of_sum,
     logs_of_sum,
     relation,
@@ -107,10 +106,6 @@ def test_sums_of_exponentials_are_over_axes():
         assert sum_of_exp(other) is None
     for other in (x + 1.0, rows + 2.0, rows - 1.0, E(x) + 1.0, rows + rows, rows * 1.5):
         assert sum_of_exp(other, plus_one=True) is None
-    assert inside(rows[:, None]) == (rows, (-1,))
-    assert inside(rows) == (rows, ())
-    assert inside(x) == (x, ())
-    assert inside(E(x))[1] == ()
 
 
 def test_a_sum_stands_beside_its_exponentials_with_1_or_without():

@@ -3,6 +3,7 @@
 import math
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import time
@@ -78,9 +79,10 @@ def test_the_compiler_says_path_version_and_target():
 
 def test_the_version_is_asked_once_for_all_processes(runs):
     first = compiler.compiler()
+    count = len(runs)
     compiler._find.cache_clear()
     assert compiler.compiler() == first
-    assert len(runs) == 1
+    assert len(runs) == count == 2  # for its version, and whether it compiles
 
 
 def test_a_compiler_that_was_updated_is_asked_again(tmp_path, monkeypatch):
@@ -111,13 +113,33 @@ def test_without_a_compiler_the_backend_is_unavailable_and_the_error_says_what_t
 
 
 def test_a_compiler_installed_later_is_found(tmp_path, monkeypatch):
-    found = compiler.compiler()
+    found, parts = compiler.compiler(), {name: shutil.which(name) for name in ("as", "ld")}
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(BackendUnavailable):
         compiler.compiler()
+    for part, path in parts.items():
+        (tmp_path / part).symlink_to(path)
     program(tmp_path / "gcc", f'exec {found.path} "$@"')
     assert compiler.compiler().version == found.version
+
+
+def test_a_compiler_that_says_its_version_and_compiles_nothing_is_unavailable(tmp_path, monkeypatch):
+    real = compiler.compiler().path
+    text = f'[ "$#" = 1 ] && exec {real} -v; echo "cc1: fatal error: no assembler" >&2; exit 1'
+    monkeypatch.setenv("CC", str(program(tmp_path / "fakecc", text)))
+    with pytest.raises(BackendUnavailable, match=r"fakecc does not compile a unit(.|\n)*answer *no assembler"):
+        compiler.compiler()
+
+
+def test_auto_goes_past_a_compiler_that_compiles_nothing(tmp_path):
+    program(tmp_path / "fakecc", f'[ "$#" = 1 ] && exec {compiler.compiler().path} -v; exit 1')
+    code = "import tg; x = tg.vector('x'); f = tg.function([x], x + 1); print(f.backend, f([1.0]).tolist())"
+    environment = {**os.environ, "CC": str(tmp_path / "fakecc"), "TG_CACHE_DIR": str(tmp_path / "cache")}
+    found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    name, _, value = found.stdout.strip().partition(" ")
+    assert name != "c"
+    assert value == "[2.0]"
 
 
 def test_a_cc_that_is_no_program_is_named(monkeypatch):
@@ -209,7 +231,7 @@ def test_an_option_that_the_compiler_lacks_is_quoted():
 
 
 def test_a_compiler_that_dies_without_a_word_is_reported(tmp_path, monkeypatch):
-    text = "case $2 in -v|'') echo 'fake version 1.0'; echo 'Target: moon'; exit 0;; esac; exit 3"
+    text = "case $2 in -v|'') echo 'fake version 1.0'; echo 'Target: moon'; exit 0;; esac; grep -q tg_unit || exit 3"
     monkeypatch.setenv("CC", str(program(tmp_path / "fakecc", text)))
     with pytest.raises(CompileError, match="exit status 3"):
         compile_unit(UNIT)

@@ -199,6 +199,15 @@ def test_a_kernel_is_right_everywhere(name, kind, machine):
         agrees(name, found, right, x)
 
 
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_subnormal_number_has_itself_as_expm1(kind, machine):
+    """To the last unit: the logarithm of 0 in place of the least number's is -inf."""
+    x = np.spacing(np.zeros(1, KINDS[kind])) * np.array([1, -1, 2, 3, -7, 100, -100001], KINDS[kind])
+    np.testing.assert_array_equal(kernel("expm1", kind, machine[0], before=machine[1])(x), np.expm1(x))
+    np.testing.assert_array_equal(np.expm1(x), x)
+
+
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", KINDS)
 def test_powers_are_right_wherever_they_are_finite(kind, machine):

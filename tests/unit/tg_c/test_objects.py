@@ -185,6 +185,7 @@ def test_an_interrupt_ends_all_compilers(tmp_path, home):
     driver = program(
         tmp_path / "driver",
         'for word; do case "$word" in -v) echo "gcc version 13.1" >&2; echo "Target: here" >&2; exit 0;; esac; done\n'
+        'case " $* " in *" -c "*) ;; *) exit 0;; esac\n'  # the unit that says whether the compiler makes any
         f"echo $$ >> {pids}\nexec sleep 300",
     )
     script = f"""

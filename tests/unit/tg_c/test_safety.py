@@ -2,6 +2,7 @@
 
 import gc
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -31,6 +32,7 @@ import numpy as np
 from tg_c.unit import load
 load(sys.argv[1]).run([np.ones(300)], [np.empty(300)])
 """
+SHADOW = 1 << 44  # bytes of address space that AddressSanitizer reserves when a process begins
 SANITIZE = "-g1 -fsanitize=address,undefined -fsanitize-recover=all"
 
 
@@ -50,6 +52,12 @@ def library(name):
     return str(path)
 
 
+def need_address_space():
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < SHADOW:
+        pytest.skip(f"a process may have {limit} bytes of address space (ulimit -v), AddressSanitizer needs {SHADOW}")
+
+
 def test_a_sanitizer_in_cc_makes_units_of_its_own(home, monkeypatch):
     plain, command = compile_unit(MISTAKEN.replace("EXTRA", "0")), compiler.compiler().path
     library("libasan.so")
@@ -62,6 +70,7 @@ def test_a_sanitizer_in_cc_makes_units_of_its_own(home, monkeypatch):
 
 @pytest.mark.parametrize(("extra", "seen"), [(1, ["heap-buffer-overflow", "shift exponent"]), (0, ["shift exponent"])])
 def test_a_sanitized_unit_sees_its_mistakes(home, extra, seen):
+    need_address_space()
     libraries = f"{library('libasan.so')} {library('libubsan.so')}"
     environment = {
         **os.environ,

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+
 import jax
+import jax.export
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -308,3 +314,64 @@ def test_lengths_and_checks_that_shared_variables_decide(wide):
     f = compiled([x], tg.sum(x[0] * tg.arange(n)) + tg.sum(tg.constant(POINT)[places])).traceable()
     value, slope = jax.jit(jax.value_and_grad(f))(np.array([2.0]))
     np.testing.assert_allclose([value, *slope], [12.0 + POINT[0] + POINT[2], 6.0])
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (
+            lambda m: tg.softmax(m @ tg.constant(np.ones((3, 2), "float32")), axis=-1),
+            lambda m: np.full((len(m), 2), 0.5),
+        ),
+        (lambda m: tg.sum(tg.exp(m), axis=0), lambda m: np.exp(m).sum(axis=0)),
+        (lambda m: tg.grad(tg.sum(tg.exp(m) ** 2), m), lambda m: 2 * np.exp(2 * m)),
+        (lambda m: tg.cumsum(m, axis=0), lambda m: np.cumsum(m, axis=0)),
+    ],
+    ids=["layer", "sum", "gradient", "running sum"],
+)
+def test_a_batch_of_any_length_is_exported(build, expected):
+    m = tg.matrix("m", dtype="float32")
+    f = tg.function([m], build(m), backend="jax").traceable()
+    (batch,) = jax.export.symbolic_shape("batch")
+    program = jax.export.export(jax.jit(f))(jax.ShapeDtypeStruct((batch, 3), "float32"))
+    for count in (1, 2, 5):
+        value = np.linspace(-1, 1, 3 * count, dtype="float32").reshape(count, 3)
+        np.testing.assert_allclose(program.call(value), expected(value), rtol=1e-5)
+
+
+SPREAD = """
+import json
+import jax, numpy as np, tg
+from jax.sharding import NamedSharding, PartitionSpec
+
+spread = NamedSharding(jax.make_mesh((4,), ("data",)), PartitionSpec("data"))
+values = np.arange(16, dtype="float32")
+array = jax.device_put(values, spread)
+x, w = tg.vector("x", dtype="float32"), tg.shared(np.zeros(16, "float32"), "w")
+double = tg.function([x], [x * 2, tg.sum(x)], backend="jax", output="native")
+step = tg.function([x], w + x, updates={w: w + x}, backend="jax")
+twice, total = double(array)
+sums = [step(array), step(values), step(x=array)]
+try:
+    double(array.astype("int32"))
+except tg.DtypeError as error:
+    refused = str(error).partition("\\n")[0]
+print(json.dumps([
+    len(twice.sharding.device_set), len(double(values)[0].sharding.device_set), np.asarray(twice).tolist(),
+    float(total), [s.tolist() for s in sums], [type(s).__name__ for s in sums], w.get_value().tolist(), refused,
+]))
+"""
+
+
+@pytest.mark.long
+def test_arrays_on_several_devices_stay_there():
+    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
+    found = subprocess.run([sys.executable, "-c", SPREAD], env=environment, capture_output=True, text=True, check=True)
+    devices, alone, twice, total, sums, kinds, last, refused = json.loads(found.stdout)
+    values = np.arange(16.0)
+    assert (devices, alone) == (4, 1)
+    assert (twice, total) == ((2 * values).tolist(), 120.0)
+    assert sums == [(k * values).tolist() for k in (1, 2, 3)]
+    assert kinds == ["ndarray"] * 3
+    assert last == (3 * values).tolist()
+    assert refused == "input 'x': found an array of int32 on several devices, needed float32"

@@ -21,12 +21,12 @@ import os
 import re
 import stat
 import time
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from tg.cache import spare
 from tg.cache.trust import why_distrusted, why_unusable
+from tg.callers import warn
 from tg.errors import OptionError, message
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class Cache:
                 continue
             reason = why_distrusted(found) if stat.S_ISREG(found.st_mode) else "it is not a regular file"
             if reason is not None:
-                warnings.warn(f"cache: {path} is not loaded, and made again: {reason}", stacklevel=3)
+                warn(f"cache: {path} is not loaded, and made again: {reason}")
             elif (content := _content(path)) is not None:
                 _mark_used(path, found.st_mtime)
                 return path, content

@@ -11,10 +11,10 @@ import os
 import shutil
 import stat
 import time
-import warnings
 from pathlib import Path
 
 from tg.cache.trust import why_distrusted
+from tg.callers import warn
 
 __all__ = ["instead_of", "of_process"]
 
@@ -51,11 +51,10 @@ def instead_of(name: str, unusable: Path, reason: str) -> Path:
     lock = _locked(fresh / LOCK)
     atexit.register(_remove, os.getpid(), fresh, lock)
     _remove_abandoned(fresh.parent, name)
-    warnings.warn(
+    warn(
         f"cache: {unusable} cannot be used: {reason}\n"
         f"  instead  {fresh}, until this process ends\n"
-        f"  hint: set TG_CACHE_DIR to a directory that only this user can write",
-        stacklevel=4,
+        f"  hint: set TG_CACHE_DIR to a directory that only this user can write"
     )
     return fresh
 

@@ -28,9 +28,7 @@ def why_unusable(folder: Path, *, for_programs: bool = True) -> str | None:
         for_programs: whether the system opens what is kept as programs.
     """
     try:
-        for absent in reversed([above for above in (folder, *folder.parents) if not above.exists()]):
-            absent.mkdir(mode=0o700, exist_ok=True)
-        found = folder.stat()
+        found = _made(folder)
         forbidden = os.statvfs(folder).f_flag & _NO_PROGRAMS
     except OSError as error:
         return str(error)
@@ -39,6 +37,16 @@ def why_unusable(folder: Path, *, for_programs: bool = True) -> str | None:
     if for_programs and forbidden:
         return "it lies on a file system without programs (mounted noexec)"
     return why_distrusted(found) or _why_replaceable(folder)
+
+
+def _made(folder: Path) -> os.stat_result:
+    """The state of a directory, which is made if it is absent."""
+    try:
+        return folder.stat()
+    except FileNotFoundError:
+        for absent in reversed([above for above in (folder, *folder.parents) if not above.exists()]):
+            absent.mkdir(mode=0o700, exist_ok=True)
+        return folder.stat()
 
 
 def why_distrusted(found: os.stat_result) -> str | None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tg.cli import backends, cache, conformance, coverage, demo, doctor, new_backend, new_op
+from tg.cli import backends, cache, conformance, coverage, demo, doctor, new_backend, new_op, show
 from tg.errors import TgError
 
 if TYPE_CHECKING:
@@ -21,9 +23,14 @@ COMMANDS = (demo, backends, doctor, coverage, conformance, cache, new_backend, n
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit status is 0 if all is well, 1 if not, 2 for a line that makes no sense."""
+    """Run one command; the exit status is 0 if all is well, 1 if not, 2 for a line that makes no sense.
+
+    Output that nobody reads is dropped: where the standard output is closed, or its reader has gone. Where it cannot be
+    written for another reason, as on a full disk, a line says so, and the status is 1.
+    """
     import tg
 
+    _open_streams()
     parser = argparse.ArgumentParser(prog="tg", description="Compile array programs.")
     parser.add_argument("--version", action="version", version=f"tg {tg.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -32,13 +39,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         try:
             given = parser.parse_args(arguments)
-            status: int = given.run(given)
+            with show.alone() if getattr(given, "json", False) else nullcontext():
+                status: int = given.run(given)
         finally:
             sys.stdout.flush()
     except BrokenPipeError:  # whoever reads has read enough, as `head` does; Python would flush once more at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
+    except OSError as error:
+        _drop_output()
+        place = f"{error.filename}: " if error.filename is not None else ""
+        name = " ".join(["tg", *(sys.argv[1:2] if arguments is None else arguments[:1])])
+        print(f"{name}: {place}{error.strerror or error}", file=sys.stderr)
+        return 1
     except TgError as error:
         print(f"tg {given.command}: {error}", file=sys.stderr)
         return 1
     return status
+
+
+def _open_streams() -> None:
+    """Open what is closed: Python has None for it, and a file that is opened next would be the output of programs."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (as long as the process)
+
+
+def _drop_output() -> None:
+    """Have Python's flush at its end write to nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

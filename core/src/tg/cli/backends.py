@@ -93,7 +93,9 @@ def problems() -> list[str]:
     """What is wrong with plugins, those that provide no backend included."""
     from tg import plugin
 
-    return [str(problem) for problem in plugin.registry().problems()]
+    registry = plugin.registry()
+    outdated = registry.outdated()  # which may find more that is broken
+    return list(map(str, (*registry.problems(), *outdated)))
 
 
 def _versions(row: dict[str, Any]) -> list[tuple[str, str]]:

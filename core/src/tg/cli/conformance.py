@@ -40,6 +40,13 @@ def add(commands: Any) -> None:
     command.add_argument("--report", metavar="FILE", help="write it as JSON, an entry for each case and dtype")
     command.add_argument("--junit", metavar="FILE", help="write it as JUnit's XML, for continuous integration")
     command.add_argument("--certify", metavar="FILE", help="run all of one backend, and write its certificate")
+    command.add_argument(
+        "--variable",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a variable that --certify keeps and writes down",
+    )
     command.set_defaults(run=run)
 
 
@@ -59,6 +66,9 @@ def run(given: argparse.Namespace) -> int:
         raise InputError(
             message("the suite is a distribution of its own, and not installed", hint="pip install tg-conformance")
         )
+    if given.certify:
+        certify = [sys.executable, "-m", "tg_conformance.certify"]
+        return subprocess.run([*certify, "--tier", given.tier, *options(given)], check=False).returncode
     suite = Path(found.origin).with_name("suite")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tg_conformance", str(suite)]
     return subprocess.run([*command, "--tier", given.tier, *options(given)], check=False).returncode
@@ -68,6 +78,7 @@ def options(given: argparse.Namespace) -> list[str]:
     """What the command was given, as pytest's options."""
     chosen = [word for name in given.backend for word in ("--backend", name)]
     chosen += [word for name in given.exclude for word in ("--exclude", name)]
+    chosen += [word for name in given.variable for word in ("--variable", name)]
     chosen += [word for option in given.backend_option for word in ("--backend-option", option)]
     if given.mode:
         chosen += ["--mode", given.mode]

@@ -30,7 +30,9 @@ def run(given: argparse.Namespace) -> int:
     from tg.errors import InputError, message
     from tg.plugin.coverage import coverage
 
-    names = [one.name for one in backends.listed(every=given.all) if one.is_available]
+    available = [one.name for one in backends.listed(every=given.all) if one.is_available]
+    faults = {name: fault for name in available if (fault := _fault(name)) is not None}
+    names = [name for name in available if name not in faults]
     rows = coverage(plugin.registry(), names)
     families = list(dict.fromkeys(row.family for row in rows))
     if unknown := [name for name in given.families if name not in families]:
@@ -45,7 +47,21 @@ def run(given: argparse.Namespace) -> int:
     else:
         show.table([_counts(family, [r for r in rows if r.family == family]) for family in families], "family", *names)
         show.text("ops computed of ops known; `tg coverage FAMILY` lists them")
+    for name, fault in faults.items():
+        show.aside(f"not shown: {name}: {fault}")
     return 0
+
+
+def _fault(backend: str) -> str | None:
+    """What keeps the tables of a backend from being read, which says nothing of the others; None if nothing."""
+    from tg import plugin
+    from tg.errors import TgError
+
+    try:
+        plugin.registry().rules(backend), plugin.registry().gaps(backend)
+    except TgError as error:
+        return str(error).partition("\n")[0]
+    return None
 
 
 def as_record(row: Row) -> dict[str, Any]:

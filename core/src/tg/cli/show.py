@@ -3,17 +3,54 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import os
+import sys
+from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import Console
 
 
+LEAST_WIDTH: Final = 72  # in a terminal that has fewer columns lines are broken by it: cells of a letter say nothing
+_JSON: Final[list[str]] = []  # what is to be printed when plugins have had their say
+
+
 def as_json(value: Any) -> None:
-    """Print a value as JSON."""
-    print(json.dumps(value, indent=2))
+    """Print a value as JSON, behind what `alone` has kept apart."""
+    _JSON.append(json.dumps(value, indent=2))
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Let JSON have the standard output for itself: what plugins print goes to the standard error.
+
+    That is what Python prints and what a library in C does, which knows the file's number alone.
+    """
+    sys.stdout.flush()
+    try:
+        own = os.dup(1)
+        os.dup2(2, 1)
+    except OSError:  # one of them is closed
+        own = None
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        sys.stderr.flush()
+        if own is not None:
+            os.dup2(own, 1)
+            os.close(own)
+        for text in _JSON:
+            print(text)
+        _JSON.clear()
+
+
+def aside(line: str) -> None:
+    """Print a line about what is missing to the standard error."""
+    print(line, file=sys.stderr)
 
 
 def table(rows: Iterable[Sequence[object]], *columns: str, title: str | None = None) -> None:
@@ -42,6 +79,7 @@ def _console() -> Console:
     from rich.console import Console
 
     console = Console()
+    console.width = max(console.width, LEAST_WIDTH)
     console.on_broken_pipe = _broken_pipe  # type: ignore[method-assign]
     return console
 

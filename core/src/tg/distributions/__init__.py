@@ -21,6 +21,7 @@ from tg.distributions.counts import (
     hypergeometric,
     integers,
     nbinom,
+    nbinom2,
     poisson,
 )
 from tg.distributions.half_line import (
@@ -69,6 +70,7 @@ __all__ = [
     "multinomial",
     "multivariate_normal",
     "nbinom",
+    "nbinom2",
     "normal",
     "pareto",
     "poisson",

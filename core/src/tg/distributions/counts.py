@@ -26,15 +26,23 @@ from tg.ops.creation import arange
 from tg.ops.cumulative import cumsum
 from tg.ops.elementwise.arithmetic import clip, maximum, minimum, square
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import equal, where
+from tg.ops.elementwise.comparison import equal, logical_not, where
 from tg.ops.elementwise.exponential import exp, expm1, log, log1p, xlog1py, xlogy
 from tg.ops.elementwise.rounding import ceil
-from tg.ops.elementwise.special.beta import betaln
+from tg.ops.elementwise.special.beta import betaln, stirling_difference
 from tg.ops.elementwise.special.gamma import gammaln
-from tg.ops.elementwise.special.incomplete import betainc, gammainc, gammaincc, log_gamma_lower, log_gamma_upper
+from tg.ops.elementwise.special.incomplete import (
+    betainc,
+    gammainc,
+    gammaincc,
+    log1p_rest,
+    log_gamma_lower,
+    log_gamma_upper,
+)
 from tg.ops.places import take_along_axis
 from tg.ops.reduction import sum as sum_of
 from tg.ops.shape import broadcast_to, expand_dims
+from tg.types.dtypes import float_limits
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
@@ -95,6 +103,64 @@ nbinom: Final = distribution(
     entropy=entropy(_log_nbinom, lambda n, p: (0.0, np.inf), _nbinom_moments),
     mean=lambda n, p: _nbinom_moments(n, p)[0],
     variance=lambda n, p: _nbinom_moments(n, p)[1],
+)  # fmt: skip
+
+NEAR: Final = 4.0  # from where on Stirling's series serves
+
+
+def _log_nbinom2(x: Variable, mu: Variable, alpha: Variable) -> Variable:
+    """log(gamma(x + a) / (gamma(a) x! a^x)) + x log(mu) - (a + x) log(1 + mu / a) with a = alpha.
+
+    The Poisson distribution's logarithm is x log(mu) - log(x!) - mu, and all else is small for a large a: terms of the
+    size of log(a), or of a, are not there to cancel, neither in the value nor in the slope by a, which falls as 1/a^2.
+    """
+    a = minimum(alpha, float(float_limits(alpha.type.dtype).max) ** 0.5)  # beyond it is the Poisson distribution
+    is_first, is_small = x <= 1, mu <= a
+    is_rare = is_first | ((a >= NEAR) & (x <= a))
+    series = is_rare & logical_not(is_first)
+    few = _log_rising_share(where(series, x, 0.0), where(series, a, NEAR)) - gammaln(x + 1)
+    ways = -betaln(a, x + 1) - log(a + x)
+    s = where(is_small, mu / a, 0.0)  # -(a + x) log(1 + s) is -mu - s x and what is left of the logarithm
+    rest = -where(is_small, mu, 0.0) - s * x - (a + x) * log1p_rest(s, 1 + s)
+    small = where(is_rare, few, ways - xlogy(x, a)) + xlogy(x, mu) + rest
+    share = where(is_small, 1.0, a / where(is_small, 1.0, mu))
+    large = where(is_rare, few + xlogy(x, a), ways) + a * (log(share) - log1p(share)) - xlog1py(x, share)
+    return where(is_small, small, large)
+
+
+def _log_rising_share(x: Variable, a: Variable) -> Variable:
+    """log(gamma(a + x) / gamma(a)) - x log(a) for 0 <= x <= a and a >= 4; it is about x (x - 1) / (2 a)."""
+    t = x / a
+    share: Variable = (x - 0.5) * t + (a + x - 0.5) * log1p_rest(t, 1 + t) + stirling_difference(a, x)
+    return share
+
+
+def _nbinom2_variance(mu: Variable, alpha: Variable) -> Variable:
+    return mu + mu * (mu / alpha)
+
+
+def _chances(mu: Variable, alpha: Variable) -> tuple[Variable, Variable]:
+    """alpha / (alpha + mu) and mu / (alpha + mu)."""
+    return 1 / (1 + mu / alpha), mu / (alpha + mu)
+
+
+def _below_nbinom2(x: Variable, mu: Variable, alpha: Variable) -> Variable:
+    return betainc(alpha, x + 1, _chances(mu, alpha)[0])
+
+
+nbinom2: Final = distribution(
+    "nbinom2", "How many events there are where mu are expected, with the variance mu + mu² / alpha.",
+    (Parameter("mu", NONNEGATIVE), Parameter("alpha", POSITIVE)), COUNTS,
+    _log_nbinom2,
+    cdf=_below_nbinom2,
+    sf=lambda x, mu, alpha: betainc(x + 1, alpha, _chances(mu, alpha)[1]),
+    logcdf=lambda x, mu, alpha: log_beta_below(_chances(mu, alpha)[0], alpha, x + 1),
+    logsf=lambda x, mu, alpha: log_beta_below(_chances(mu, alpha)[1], x + 1, alpha),
+    entropy=entropy(
+        _log_nbinom2, lambda mu, alpha: (0.0, np.inf), lambda mu, alpha: (mu, _nbinom2_variance(mu, alpha))
+    ),
+    mean=lambda mu, alpha: mu,
+    variance=_nbinom2_variance,
 )  # fmt: skip
 
 bernoulli: Final = distribution(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import importlib
 import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
@@ -107,6 +108,13 @@ class Distribution:
             InputError: a parameter that it does not have, or has already.
         """
         return dataclasses.replace(self, given=tuple(self._merged(given, named).items()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """One of `tg.distributions` by its name, for its formulas are functions without names."""
+        own = getattr(importlib.import_module("tg.distributions"), self.name, None)
+        if isinstance(own, Distribution) and own.formulas is self.formulas:
+            return _named, (self.name, self.given)
+        return Distribution, tuple(getattr(self, field.name) for field in dataclasses.fields(self))
 
     def __repr__(self) -> str:
         have = dict(self.given)
@@ -372,3 +380,8 @@ def distribution(
     """The record of a distribution; `formulas` are named as in `Formulas`."""
     known = Formulas(log_density, **formulas)
     return Distribution(name, doc, tuple(parameters), support, known, valid, sampler or name)
+
+
+def _named(name: str, given: tuple[tuple[str, Any], ...]) -> Distribution:
+    own: Distribution = getattr(importlib.import_module("tg.distributions"), name)
+    return dataclasses.replace(own, given=given)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tg.callers import warn
 from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.functions.convert import to_array
 from tg.functions.shared import Shared
@@ -15,26 +15,31 @@ from tg.graph.traversal import inputs_of
 from tg.ops.elementwise.cast import cast_variable
 from tg.types.dtypes import can_cast_safely
 from tg.variables.conversion import as_variable
+from tg.variables.structure import short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def check_inputs(inputs: Sequence[Any]) -> None:
+def check_inputs(inputs: Sequence[Any], places: Sequence[str]) -> None:
     """Raise for inputs that cannot be ones.
 
+    Args:
+        places: how each is called.
     Raises:
         InputError: no variable, one that has a value or is computed, or one that is listed twice.
     """
     seen: dict[int, int] = {}
     for k, v in enumerate(inputs):
+        place = places[k]
         if not isinstance(v, Variable):
-            raise InputError(message(f"function: input {k}: found {v!r}, needed a variable"))
+            raise InputError(message(f"function: input {place}: found {short(v)}, needed a variable"))
         if isinstance(v, Constant | Shared) or v.apply is not None:
             hint = "givens={x: expression} replaces a variable by an expression"
-            raise InputError(message(f"function: input {k}: found {v!r}, needed an input variable", hint=hint))
+            raise InputError(message(f"function: input {place}: found {v!r}, needed an input variable", hint=hint))
         if id(v) in seen:
-            raise InputError(message(f"function: inputs {seen[id(v)]} and {k} are the same variable {v!r}"))
+            first = places[seen[id(v)]]
+            raise InputError(message(f"function: inputs {first} and {place} are the same variable {v!r}"))
         seen[id(v)] = k
 
 
@@ -112,7 +117,9 @@ def givens_of(givens: Mapping[Variable, Any]) -> dict[int, Variable]:
     return found
 
 
-def sources_of(inputs: Sequence[Variable], results: Sequence[Variable], on_unused: str) -> list[Shared]:
+def sources_of(
+    inputs: Sequence[Variable], results: Sequence[Variable], on_unused: str, places: Sequence[str]
+) -> list[Shared]:
     """The shared variables below the results.
 
     Raises:
@@ -128,10 +135,10 @@ def sources_of(inputs: Sequence[Variable], results: Sequence[Variable], on_unuse
     present = {id(v) for v in used}
     for k, v in enumerate(inputs):
         if id(v) not in present and on_unused != "ignore":
-            text = f"function: input {k}, {v!r}, is not used by the outputs"
+            text = f"function: input {places[k]}, {v!r}, is not used by the outputs"
             if on_unused == "raise":
                 raise InputError(message(text, hint='on_unused_input="ignore" accepts it'))
-            warnings.warn(text, stacklevel=4)
+            warn(text)
     return [v for v in used if isinstance(v, Shared) and id(v) not in known]
 
 
@@ -180,8 +187,8 @@ def donated_places(donate: Sequence[Variable] | Variable, inputs: Sequence[Varia
     return frozenset(places[id(v)] for v in found)
 
 
-def label(v: Variable, k: int) -> str:
-    """What an input is called in messages."""
+def label(v: Variable, k: int | str) -> str:
+    """The name of an input in messages: its own, or that of its place."""
     return f"input {v.name!r}" if v.name else f"input {k}"
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any, Final, final
 
+import numpy as np
+
 from tg.errors import InputError, message
 from tg.functions.arguments import label
-from tg.functions.convert import to_array
+from tg.functions.convert import to_array, to_spread
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    import numpy as np
-
+    from tg.functions.nesting import Nesting
     from tg.graph.nodes import Variable
 
 CALL_HINT: Final = "inputs go by position, or by name where tg.scalar and the like gave them one"
@@ -24,15 +25,22 @@ _MISSING: Final = object()
 class Binding:
     """The inputs of a function, and what makes arrays for them of the arguments of a call."""
 
-    def __init__(self, name: str, inputs: Sequence[Variable], defaults: Mapping[int, Any]) -> None:
+    def __init__(
+        self, name: str, inputs: Sequence[Variable], defaults: Mapping[int, Any], nesting: Nesting | None = None
+    ) -> None:
         self._name, self._inputs, self._defaults = name, inputs, defaults
         self._types = [v.type for v in inputs]
-        self.labels = [label(v, k) for k, v in enumerate(inputs)]
+        places: Sequence[int | str] = range(len(inputs)) if nesting is None else nesting.places
+        self.labels = [label(v, place) for v, place in zip(inputs, places, strict=True)]
         self._places = {v.name: k for k, v in enumerate(inputs) if v.name}
 
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[np.ndarray[Any, Any]]:
+    def __call__(
+        self, args: Sequence[Any], kwargs: dict[str, Any], is_spread: Callable[[object], bool] | None = None
+    ) -> list[np.ndarray[Any, Any]]:
         """The arrays of a call, in order of the inputs.
 
+        Args:
+            is_spread: whether an argument, which is no array of NumPy, stays as it is where its type fits.
         Raises:
             InputError: an argument is missing, given twice or of no input.
             DtypeError, ShapeError: one does not fit its input.
@@ -42,9 +50,14 @@ class Binding:
             given: Sequence[Any] = args
         else:
             given = self.bound(args, kwargs)
-        return [to_array(v, t, label) for v, t, label in zip(given, self._types, self.labels, strict=True)]
+        if is_spread is None or all(type(v) is np.ndarray or not is_spread(v) for v in given):
+            return [to_array(v, t, label) for v, t, label in zip(given, self._types, self.labels, strict=True)]
+        return [
+            to_array(v, t, label) if type(v) is np.ndarray or not is_spread(v) else to_spread(v, t, label)
+            for v, t, label in zip(given, self._types, self.labels, strict=True)
+        ]
 
-    def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    def bound(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
         """The arguments of a call in order of the inputs, defaults among them, as they were given.
 
         Raises:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import warnings
 from typing import TYPE_CHECKING, Any, Final, final
 
+import numpy as np
+
+from tg.callers import warn
 from tg.errors import DebugError, NonFiniteError, PluginError, ShapeError, message
 from tg.functions.arguments import (
     pairs_of,
@@ -21,6 +23,7 @@ from tg.functions.lending import updated
 from tg.functions.outputs import check_native, check_outputs
 from tg.functions.parameters import Parameters
 from tg.functions.shared import Shared, Value, claim_of, snapshots
+from tg.functions.unparsed import Unparsed
 from tg.graph.dims import check as check_dims
 from tg.graph.dims import tied
 from tg.graph.timing import Span, current_span, recorded
@@ -33,11 +36,11 @@ from tg.turns import Claim, alone
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    import numpy as np
-
     from tg.functions.background import Background
     from tg.functions.explain import Explanation
+    from tg.functions.nesting import Nesting
     from tg.functions.nonfinite import NonFinite
+    from tg.functions.pickled import Text
     from tg.functions.pointers import Pointer
     from tg.functions.profile import Profile
     from tg.functions.report import CompileReport
@@ -56,6 +59,7 @@ class Function:
     # What a call of the function calls stands in a slot: nothing of Python is between the caller and a compiled entry.
     __slots__ = ("__call__", "__dict__", "__weakref__")
     __call__: Callable[..., Any]
+    _main: Program
     __signature__ = Parameters()
 
     def __init__(
@@ -76,14 +80,18 @@ class Function:
         nan_guard: bool = False,
         compile: str = "now",
         donated: frozenset[int] = frozenset(),
+        like: Function | None = None,
+        nesting: Nesting | None = None,
     ) -> None:
+        """Compile it, unless `like` has the program: a function that differs from it in shared variables alone."""
         self.name = name
         self._choice, self._mode, self._native, self._limit = choice, mode, native, limit
         self._exclude, self._nan_guard = exclude, nan_guard
-        self._inputs, self._sources, self._results = tuple(inputs), tuple(sources), tuple(results)
+        self._inputs, self._sources = tuple(inputs), tuple(sources)
+        self._results = results if isinstance(results, Unparsed) else tuple(results)
         self._targets, self._build, self._defaults = tuple(targets), structure, dict(defaults)
-        self._donated = donated
-        self._arguments = Binding(name, self._inputs, self._defaults)
+        self._donated, self._nesting = donated, nesting
+        self._arguments = Binding(name, self._inputs, self._defaults, nesting)
         self._open = [
             (k, axis) for k, v in enumerate((*inputs, *sources)) for axis, n in enumerate(v.type.shape) if n is None
         ]
@@ -96,6 +104,10 @@ class Function:
         self._spans: list[Span] = [span for span in (current_span(),) if span is not None]
         self._background = self._in_background() if compile == "background" else None
         self._is_whole, self._is_watched = False, nan_guard or mode == "debug"
+        if like is not None:
+            self._choice, self._main = like._choice, like._main
+            self._programs.update(like._programs)
+            self._elsewhere.update(like._elsewhere)
         self._main, self._is_likely = self._first_program()
         with Span("caller"):
             self.__call__ = self._quickest()
@@ -105,6 +117,20 @@ class Function:
 
     def _quickest(self) -> Callable[..., Any]:
         """The quickest way for usual calls of the programs there are; it leaves all others to the general way."""
+        quickest = self._quickest_of_leaves()
+        if self._nesting is None:
+            return quickest
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return quickest(*self._leaves(args), **kwargs)
+
+        return call
+
+    def _leaves(self, args: Sequence[Any]) -> Sequence[Any]:
+        """The arguments of a call by position, those in structures leaf by leaf."""
+        return args if self._nesting is None else self._nesting.leaves(self.name, args)
+
+    def _quickest_of_leaves(self) -> Callable[..., Any]:
         executable = self._main.executable
         if self._is_watched or type(executable).to_numpy is not Executable.to_numpy:
             return self._general if self._is_watched else self._shortest()
@@ -128,6 +154,11 @@ class Function:
         return Background(self)
 
     @property
+    def inputs(self) -> list[Any]:
+        """The variables it is called with, in the structure that `tg.function` was given them in."""
+        return list(self._inputs) if self._nesting is None else self._nesting.together(self._inputs)
+
+    @property
     def backend(self) -> str:
         """The backend's name; other patterns of lengths that are 1 may be on another, if "auto" chose it."""
         return self._choice.name
@@ -141,6 +172,23 @@ class Function:
     def graph(self) -> FrozenGraph:
         """The rewritten graph of the main specialisation."""
         return self._main.graph
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """The keywords with which a function like this one is made."""
+        return {
+            "choice": self._choice,
+            "mode": self._mode,
+            "exclude": self._exclude,
+            "nan_guard": self._nan_guard,
+            "name": self.name,
+            "defaults": self._defaults,
+            "native": self._native,
+            "limit": self._limit,
+            "compile": "now" if self._background is None else "background",
+            "donated": self._donated,
+            "nesting": self._nesting,
+        }
 
     @property
     def _setting(self) -> Setting:
@@ -269,6 +317,7 @@ class Function:
         Raises:
             InputError: what is exchanged is not shared, not of this function, or of another dtype or rank.
         """
+        chosen = {} if backend is None else {"choice": choose(backend, self._choice.name)}
         pairs = swaps(pairs_of({} if swap is None else swap, "copy: swap"), (*self._sources, *self._targets))
         return Function(
             self._inputs,
@@ -276,17 +325,14 @@ class Function:
             substitute(self._results, pairs),
             [pairs.get(id(t), t) for t in self._targets],
             self._build,
-            choice=self._choice if backend is None else choose(backend, self._choice.name),
-            mode=self._mode,
-            exclude=self._exclude,
-            name=name or self.name,
-            defaults=self._defaults,
-            native=self._native,
-            limit=self._limit,
-            nan_guard=self._nan_guard,
-            compile="now" if self._background is None else "background",
-            donated=self._donated,
+            **{**self._options, **({} if name is None else {"name": name}), **chosen},
         )
+
+    @functools.cached_property
+    def _text(self) -> Text:
+        from tg.functions.pickled import text_of
+
+        return text_of(self)
 
     def __reduce__(self) -> tuple[object, ...]:
         from tg.functions.pickled import reduced
@@ -299,7 +345,7 @@ class Function:
 
     def _general(self, /, *args: Any, **kwargs: Any) -> Any:
         """The general way: every kind of argument, shared variables, updates, specialisation, errors in full."""
-        values = self._arguments(args, kwargs)
+        values = self._arguments(args, kwargs, self._main.executable.is_spread)
         return self._build(iter(updated(self, lambda held, loan: self._run(values, held))))
 
     def find_nonfinite(self, *args: Any, **kwargs: Any) -> NonFinite | None:
@@ -307,7 +353,7 @@ class Function:
 
         The program is run in parts on its own backend; nothing is updated.
         """
-        values = self._arguments(args, kwargs)
+        values = self._arguments(self._leaves(args), kwargs)
         held = snapshots(self._sources)
         return self._watch.find(self._ones(values, held), [*values, *(v.numpy for v in held)])
 
@@ -342,6 +388,8 @@ class Function:
         self, program: Program, values: list[np.ndarray[Any, Any]], held: list[Value]
     ) -> tuple[list[Any], list[Value]]:
         executable = program.executable
+        if program.backend != self._main.backend:
+            values = [*map(np.asarray, values)]
         arrays: list[Any] = [*values, *(v.native(program.backend, executable) for v in held)]
         try:
             outputs, status = executable.run(arrays)
@@ -376,7 +424,7 @@ class Function:
         first, found = len(self._results) - len(self._targets), []
         for k, target in enumerate(self._targets, first):
             found.append(Value(None, program.backend, outputs[k], program.executable.to_numpy))
-            target.check(found[-1], self._results[k].loc)
+            target.check(found[-1], None if isinstance(self._results, Unparsed) else self._results[k].loc)
         return found
 
     def _given(self, values: Sequence[np.ndarray[Any, Any]], held: Sequence[Value]) -> str:
@@ -473,7 +521,7 @@ class Function:
         if not self._others:
             text = f"{self.name}: {self._limit} patterns of length-1 axes are compiled, the reference runs all others"
             hint = "tg.config(specializations=…) allows more; a static shape such as (None, 1) needs none"
-            warnings.warn(message(text, hint=hint), RuntimeWarning, stacklevel=2)
+            warn(message(text, hint=hint), RuntimeWarning)
         found = self._others.get(ones)
         if found is None:
             inputs, setting = (*self._inputs, *self._sources), self._setting
@@ -504,7 +552,7 @@ class Function:
         def call(*args: Any, **kwargs: Any) -> Any:
             self.__call__ = self._quickest()
             text = f"{self.name}: backend {self.backend!r} has not compiled it, the reference goes on: {error}"
-            warnings.warn(text, RuntimeWarning, stacklevel=2)
+            warn(text, RuntimeWarning)
             return self(*args, **kwargs)
 
         self.__call__ = call

@@ -75,6 +75,22 @@ def to_traced(value: Any, kind: TensorType, what: str) -> Any:
     return value
 
 
+def to_spread(value: Any, kind: TensorType, what: str) -> Any:
+    """An array on several devices, as it is: no cast is made, which would bring it together.
+
+    Raises:
+        DtypeError: another dtype.
+        ShapeError: another rank or length.
+    """
+    source = getattr(value.dtype, "name", str(value.dtype))
+    if source != kind.dtype:
+        hint = f"value.astype({kind.dtype!r}) stays where it is, np.asarray(value) brings it together"
+        text = f"{what}: found an array of {source} on several devices, needed {kind.dtype}"
+        raise DtypeError(message(text, hint=hint))
+    _check_shape(tuple(value.shape), kind, what)
+    return value
+
+
 def _casts_unseen(source: str, target: str, *, is_weak: bool) -> bool:
     """Whether a cast is safe whatever the values are, or made by a library of a Python number that takes any dtype."""
     if source not in DTYPES:
@@ -94,7 +110,7 @@ def _check_shape(shape: tuple[int, ...], kind: TensorType, what: str) -> None:
         if n is not None and n != m:
             hint = "an input made with shape=(None, …) takes any length"
             raise ShapeError(message(f"{what}: axis {k} has length {m}, needed {n} ({kind})", hint=hint))
-        if m > LONGEST_GIVEN:
+        if isinstance(m, int) and m > LONGEST_GIVEN:  # in a trace a length may be a symbol
             text = f"{what}: axis {k} has length {m}, needed at most 2**48, which is more than memory holds"
             raise ShapeError(message(text))
 

@@ -94,7 +94,7 @@ def _updating(f: Function, programs: Sequence[Program]) -> Callable[..., Any] | 
             elif not kwargs:
                 found = entry(*args, *natives(held))
             if found is DECLINED:
-                return f._run(f._arguments(args, kwargs), held)
+                return f._run(f._arguments(args, kwargs, f._main.executable.is_spread), held)
             return found[:count], fresh(found)
 
         return f._build(iter(updated(f, run, lend if lent else None, lent)))

@@ -23,12 +23,13 @@ from tg.functions.structure import flatten
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.nodes import Constant, Variable
 from tg.graph.text import to_text
-from tg.graph.traversal import inputs_of
+from tg.graph.traversal import inputs_of, sorted_applies
 from tg.rewrite.journal import Journal
 from tg.rewrite.phases import PHASES
+from tg.rewrite.rules.stable import STABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from tg.functions.backends import BackendChoice
     from tg.graph.frozen import FrozenGraph
@@ -50,22 +51,39 @@ class Explanation:
             setting.exclude,
         )
         self.passed_over = setting.choice.passed_over  # the backends before this one in line, each with the reason
-        self._imported: dict[int, Variable] = {}
-        self._kept = (inputs, outputs)  # what `_imported` has by id must live
-        graph = FunctionGraph.of(inputs, outputs, ones, self._imported)
+        imported: dict[int, Variable] = {}
+        self._expression = (tuple(inputs), tuple(outputs))
+        graph = FunctionGraph.of(inputs, outputs, ones, imported)
         self._start = graph.freeze()
         roots = [*(v for c in graph.checks for v in (c.condition, *c.values)), *graph.outputs]
-        self._journal = Journal(snapshots=True)
-        self._end = rewritten(graph, setting, self._journal)
-        lowered = self._journal.lowered
+        journal = Journal(snapshots=True)
+        self._end = rewritten(graph, setting, journal)
+        lowered = journal.lowered
         self._main = lowered[0].before if lowered else self._end
         rewrites = plugin.registry().rewrites(self.backend)
-        about: dict[str, Any] = {one.name: one for one in (*rewrites.rules, *rewrites.passes)}  # type: ignore[attr-defined]
-        teller = Teller(self._journal, self._start, roots, self._main, about)
+        known: tuple[Any, ...] = (*STABLE, *rewrites.rules, *rewrites.passes)
+        about: dict[str, Any] = {one.name: one for one in known}
+        teller = Teller(journal, self._start, roots, self._main, about)
         self.nodes: tuple[Story, ...] = tuple(teller.stories())
         self.rest: tuple[Step, ...] = teller.rest()
-        self._teller = teller
-        self._lowerings = tuple((one, about[one.name]) for one in lowered)
+        self._after = dict(journal.after)
+        places = {number: k for k, node in enumerate(self._start.nodes) for number in node.outputs}
+        self._answers = {key: _answer(value, teller, places) for key, value in imported.items()}
+        self._lowerings = tuple(
+            (one.name, f"({about[one.name].kind}): {one.before!r} -> {one.after!r}", about[one.name].why)
+            for one in lowered
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All of it; what is known of variables, which ids name here, goes with the variables."""
+        inputs, outputs = self._expression
+        made = (v for _, results in sorted_applies(outputs, known=inputs) for v in results if v is not None)
+        variables = {id(v): v for v in (*inputs, *outputs, *made)}
+        answers = [(v, self._answers[key]) for key, v in variables.items() if key in self._answers]
+        return {**self.__dict__, "_answers": answers}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _answers={id(v): answer for v, answer in state["_answers"]})
 
     @property
     def before(self) -> str:
@@ -88,7 +106,7 @@ class Explanation:
             raise OptionError(message(f"explain: phase: found {phase!r}, needed one of {', '.join(PHASES)}"))
         before, found = PHASES[: PHASES.index(phase) + 1], self._start
         for one in before:
-            found = self._journal.after.get(one, found)
+            found = self._after.get(one, found)
         return found
 
     @property
@@ -96,7 +114,7 @@ class Explanation:
         """How often each rule and pass was applied, the most frequent first."""
         steps = itertools.chain(self.rest, *(story.steps for story in self.nodes))
         found = collections.Counter(step.name for step in _with_inner(steps))
-        found.update(one.name for one, _ in self._lowerings)
+        found.update(name for name, *_ in self._lowerings)
         return dict(found.most_common())
 
     def why(self, variable: Variable) -> str:
@@ -109,16 +127,8 @@ class Explanation:
             raise InputError(message(f"why: found {variable!r}, needed a variable"))
         if isinstance(variable, Constant):
             return "a constant: it is part of the program wherever it is used"
-        value = self._imported.get(id(variable))
-        if value is None:
-            return "not needed: no output is computed from it"
-        number = self._teller.numbers.get(id(value))
-        if number is None:
-            return "not needed: no output depends on it"
-        if value.apply is None:
-            return f"an input: {self._teller.became(value)}"
-        (place,) = (k for k, node in enumerate(self._start.nodes) if number in node.outputs)
-        return str(self.nodes[place])
+        answer = self._answers.get(id(variable), "not needed: no output is computed from it")
+        return answer if isinstance(answer, str) else str(self.nodes[answer])
 
     def __str__(self) -> str:
         lines = [self._title(), *(f'  "auto" passed over {name}: {why}' for name, why in self.passed_over)]
@@ -132,8 +142,8 @@ class Explanation:
         if self.rest:
             lines += ["", "in what rewriting added"]
             lines += [f"  {line}" for step in self.rest for line in str(step).splitlines()]
-        for one, about in self._lowerings:
-            lines += ["", f"{LOWERING}: {one.name} ({about.kind}): {one.before!r} -> {one.after!r}", f"  {about.why}"]
+        for name, change, why in self._lowerings:
+            lines += ["", f"{LOWERING}: {name} {change}", f"  {why}"]
         if self.counts:
             width = max(map(len, self.counts))
             lines += ["", "how often", *(f"  {name:<{width}}  {count}" for name, count in self.counts.items())]
@@ -161,6 +171,14 @@ class Explanation:
             )
         counts = "".join(f"<tr><td>{html.escape(k)}</td><td>{n}</td></tr>" for k, n in self.counts.items())
         return "".join([*rows, f"<table>{counts}</table>"])
+
+
+def _answer(value: Variable, teller: Teller, places: Mapping[int, int]) -> int | str:
+    """The place of the story of a value, or what there is to say of it."""
+    number = teller.numbers.get(id(value))
+    if number is None:
+        return "not needed: no output depends on it"
+    return places[number] if value.apply is not None else f"an input: {teller.became(value)}"
 
 
 def _with_inner(steps: Iterable[Step]) -> Iterable[Step]:

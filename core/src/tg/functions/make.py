@@ -20,6 +20,7 @@ from tg.functions.arguments import (
 from tg.functions.backends import BackendChoice, choose, mode_hint
 from tg.functions.compiled import Function
 from tg.functions.excluded import excluded
+from tg.functions.nesting import nested
 from tg.functions.structure import flatten
 from tg.graph.nodes import Variable
 from tg.graph.timing import Span, recorded
@@ -36,7 +37,7 @@ UNUSED: Final = ("raise", "warn", "ignore")
 
 @recorded("function")
 def function(
-    inputs: Sequence[Variable] | Variable | None,
+    inputs: Sequence[Any] | Variable | None,
     outputs: Any,
     *,
     backend: str | BackendChoice | None = None,
@@ -55,7 +56,8 @@ def function(
     """Compile an expression.
 
     Args:
-        inputs: the variables the function is called with, by position or by name.
+        inputs: the variables the function is called with, by position or by name. One may be a nested list, tuple,
+            dict or dataclass of variables; a call then gives values in the same structure.
         outputs: a variable, or a nested list, tuple or dict of variables; results come in the same structure.
         backend: a backend's name, `tg.backend(name, …)`, or None for the configured one ("auto": the fastest that can
             run the program, which `f.backend` names).
@@ -87,10 +89,14 @@ def function(
         >>> f = tg.function([x], tg.sum(x * x))
         >>> float(f([1.0, 2.0]))
         5.0
+        >>> w, b = tg.matrix("w"), tg.vector("b")
+        >>> layer = tg.function([x, {"w": w, "b": b}], w @ x + b)
+        >>> layer([1.0, 2.0], {"w": [[1.0, 0.0], [3.0, 1.0]], "b": [0.5, 0.5]})
+        array([1.5, 5.5])
     """
     config = current()
-    given_inputs = [inputs] if isinstance(inputs, Variable) else list(inputs or ())
-    check_inputs(given_inputs)
+    given_inputs, places, nesting = nested([inputs] if isinstance(inputs, Variable) else inputs)
+    check_inputs(given_inputs, places)
     if output not in ("numpy", "native"):
         raise OptionError(message(f"function: output: found {output!r}, needed numpy or native"))
     modes, compiles = ("mode", mode or config.mode, MODES), ("compile", compile or config.compile, COMPILES)
@@ -106,7 +112,7 @@ def function(
             results = substitute(results, givens_of(givens))
         own = updates_of(own_updates(results, targets))
         targets, results = [*targets, *own[0]], [*results, *own[1]]
-        sources = sources_of(given_inputs, results, on_unused_input)
+        sources = sources_of(given_inputs, results, on_unused_input, places)
     with Span("choice"):
         choice = choose(backend, config.backend)
     return Function(
@@ -125,6 +131,7 @@ def function(
         nan_guard=config.nan_guard if nan_guard is None else nan_guard,
         compile=compile or config.compile,
         donated=donated_places(donate, given_inputs),
+        nesting=nesting,
     )
 
 

@@ -22,7 +22,7 @@ class Parameters:
             raise AttributeError("__signature__")
         kind, defaults = Parameter.POSITIONAL_OR_KEYWORD, f._defaults
         try:
-            names = [v.name or "-" for v in f._inputs]
+            names = [v.name or "-" for v in f._inputs] if f._nesting is None else ["-"]
             return Signature(
                 [Parameter(n, kind, default=defaults.get(k, Parameter.empty)) for k, n in enumerate(names)]
             )

@@ -1,16 +1,28 @@
 """Pickling a compiled function: its program as written, as text, with its constants, shared variables and options.
 
-What is restored compiles itself again, on the machine where it is. Shared variables that several functions of one
-pickle have in common stay common.
+A process that has the function, made or unpickled, finds it by a digest of all this: a function without shared
+variables is then that very object, and one with some takes over its compiled programs. The last `KEPT` that have been
+unpickled are kept, for a worker to which the same function comes with each task. Otherwise what is restored compiles
+itself again, on the machine where it is, or finds its program on disk under that digest. Shared variables that several
+functions of one pickle have in common stay common.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import hashlib
+import pickle
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
+
+from tg import plugin
 from tg.errors import InputError, message
 from tg.functions.compiled import Function
+from tg.functions.remembered import note_pickled
 from tg.functions.show import parse
+from tg.functions.unparsed import Unparsed
 from tg.graph.dims import named_type
 from tg.graph.frozen import FrozenGraph, Node
 from tg.graph.nodes import Constant, Variable
@@ -23,32 +35,57 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tg.functions.shared import Shared
-    from tg.types.tensor_type import TensorType
+
+KEPT: Final = 16
+LARGE: Final = 1 << 24  # bytes of constants: a function that has more is not kept for them
+_functions: Final[weakref.WeakValueDictionary[object, Function]] = weakref.WeakValueDictionary()
+_recent: Final[deque[Function]] = deque(maxlen=KEPT)
+
+
+class Text(NamedTuple):
+    """A function but for its shared variables: its name, a pickle of text and options, and the large constants."""
+
+    digest: str
+    data: bytes
+    constants: Mapping[str, np.ndarray[Any, Any]]
 
 
 def reduced(f: Function) -> tuple[object, ...]:
-    """What `Function.__reduce__` gives.
+    """The value of `Function.__reduce__`.
 
     Raises:
         InputError: an op is opaque, as wrapped Python functions are.
+    """
+    is_new = "_text" not in vars(f)
+    text = f._text
+    _functions[_key(text.digest)] = f
+    if is_new:
+        unparsed = Unparsed(text.digest, text.constants, len(f._results), lambda: f._results)
+        for ones, program in f._programs.items():
+            if program.backend == f.backend:
+                note_pickled(unparsed, program.graph, ones, f._setting)
+    return (restored, (*text, f._sources, f._targets))
+
+
+def text_of(f: Function) -> Text:
+    """The text of a function, which does not change.
+
+    Raises:
+        InputError: an op is opaque.
     """
     graph = table((*f._inputs, *f._sources), f._results)
     _need_text(graph, f.name)
     text, constants = to_text_with_constants(graph)
     inputs = [(named_type(v), v.name) for v in f._inputs]
-    options = {
-        "choice": f._choice,
-        "mode": f._mode,
-        "exclude": f._exclude,
-        "nan_guard": f._nan_guard,
-        "name": f.name,
-        "defaults": f._defaults,
-        "native": f._native,
-        "limit": f._limit,
-        "compile": "now" if f._background is None else "background",
-        "donated": f._donated,
-    }
-    return (restored, (text, constants, inputs, f._sources, f._targets, f._build, options))
+    places = [f._sources.index(t) if t in f._sources else -1 for t in f._targets]
+    kinds = [(named_type(s), s.name) for s in (*f._sources, *f._targets)]
+    parts = (text, inputs, f._build, f._options, len(f._results), kinds, places)
+    data = pickle.dumps(parts, pickle.HIGHEST_PROTOCOL)
+    digest = hashlib.blake2b(data, digest_size=20)
+    for name, array in constants.items():
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
+    return Text(digest.hexdigest(), data, constants)
 
 
 def _need_text(graph: FrozenGraph, name: str) -> None:
@@ -59,20 +96,50 @@ def _need_text(graph: FrozenGraph, name: str) -> None:
             _need_text(inner, name)
 
 
-@recorded("unpickle")
+def _key(digest: str) -> object:
+    """The name of a function here: plugins that come or go change what is made of it."""
+    return digest, plugin.registry()
+
+
 def restored(
-    text: str,
-    constants: Mapping[str, Any],
-    inputs: Sequence[tuple[TensorType, str | None]],
+    digest: str,
+    data: bytes,
+    constants: Mapping[str, np.ndarray[Any, Any]],
     sources: Sequence[Shared],
     targets: Sequence[Shared],
-    structure: Any,
-    options: Mapping[str, Any],
 ) -> Function:
-    """The function, compiled here."""
+    """The function: the one that the process has, or compiled here."""
+    like, text = _functions.get(_key(digest)), Text(digest, data, constants)
+    if like is not None and not sources and not targets:
+        return like
+    if like is None or like._background is not None:
+        f = _functions[_key(digest)] = _compiled(text, sources, targets)
+        if not sources and not targets and sum(array.nbytes for array in constants.values()) <= LARGE:
+            _recent.append(f)
+        return f
+    results = _unparsed(text, len(like._results), like._inputs, sources)
+    f = Function(like._inputs, sources, results, targets, like._build, **like._options, like=like)
+    f._text = text
+    return f
+
+
+@recorded("unpickle")
+def _compiled(text: Text, sources: Sequence[Shared], targets: Sequence[Shared]) -> Function:
+    _, inputs, structure, options, count, *_ = pickle.loads(text.data)  # noqa: S301 (a part of a pickle)
     variables = [Variable(t, name=name) for t, name in inputs]
-    results = parse(text, constants).instantiate([*variables, *sources])
-    return Function(variables, sources, results, targets, structure, **options)
+    f = Function(variables, sources, _unparsed(text, count, variables, sources), targets, structure, **options)
+    f._text = text
+    return f
+
+
+def _unparsed(text: Text, count: int, inputs: Sequence[Variable], sources: Sequence[Shared]) -> Unparsed:
+    """The results of a text over these variables; it holds no other function, whose shared variables may be large."""
+
+    def read() -> Sequence[Variable]:
+        program, *_ = pickle.loads(text.data)  # noqa: S301 (a part of a pickle)
+        return parse(program, text.constants).instantiate([*inputs, *sources])
+
+    return Unparsed(text.digest, text.constants, count, read)
 
 
 def table(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> FrozenGraph:

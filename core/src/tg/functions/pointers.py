@@ -60,7 +60,7 @@ def of_function(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> P
     if f._targets:
         raise InputError(message(f"pointer: {f!r} updates {f._targets[0].name}, needed a function without updates"))
     f.wait()
-    values = f._arguments(args, kwargs)
+    values = f._arguments(f._leaves(args), kwargs)
     held = snapshots(f._sources)
     outputs, _ = f._run(values, held)
     f.wait()  # it may be a specialisation that nothing has asked for before

@@ -120,7 +120,7 @@ def of_function(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any], call
     if type(calls) is not int or calls < 1:
         raise InputError(message(f"profile: calls: found {calls!r}, needed a positive int"))
     f.wait()
-    values = f._arguments(args, kwargs)
+    values = f._arguments(f._leaves(args), kwargs)
     held = snapshots(f._sources)
     program = f._program(values, held)
     f.wait()  # it may be a specialisation that nothing has asked for before
@@ -150,7 +150,7 @@ def _given(f: Function, program: Program, values: Sequence[Any], held: Sequence[
 def _phases(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[float, float, float]:
     """One call, by the general way: the seconds of its phases."""
     began = perf_counter()
-    values = f._arguments(args, kwargs)
+    values = f._arguments(f._leaves(args), kwargs)
     held = snapshots(f._sources)
     program = f._program(values, held)
     given = _given(f, program, values, held)

@@ -20,6 +20,7 @@ import numpy as np
 from tg import plugin
 from tg.cache.machine import cpu, libc
 from tg.configuration import current
+from tg.functions.unparsed import Unparsed
 from tg.graph.dims import named_type
 from tg.graph.frozen import FrozenGraph
 from tg.graph.nodes import Constant
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
     Ones = tuple[tuple[int, int], ...]
 
-FORMAT: Final = "1"
+FORMAT: Final = "2"
 MOST: Final = 1 << 20  # bytes of a program; what has more is mostly numbers that were folded, quickly made again
 PLAIN: Final = (type(None), bool, int, float, complex, str)
 
@@ -57,6 +58,12 @@ def remembered(
     """The rewritten program of an expression: the one that was kept, else the one that `make` gives, which is kept."""
     if not _may_be_kept(setting):
         return make()
+    shortcut = Shortcut(outputs, ones, setting) if isinstance(outputs, Unparsed) else None
+    if shortcut is not None:
+        with Span("recall"):
+            found = shortcut.read()
+        if found is not None and not _has_declined(found, setting.choice.name):
+            return found
     with Span("recall"):
         try:
             written = Written(inputs, outputs)
@@ -72,7 +79,17 @@ def remembered(
                 return found
             keep(name, data)
     found.keep_as(name)
+    if shortcut is not None:
+        shortcut.write(found)
     return found
+
+
+def note_pickled(text: Unparsed, program: FrozenGraph, ones: Ones, setting: Setting) -> None:
+    """Keep a program that is on disk under the digest of its function's text too, for whoever unpickles that."""
+    if program.kept_as is not None and _may_be_kept(setting):
+        shortcut = Shortcut(text, ones, setting)
+        if shortcut.read() is None:
+            shortcut.write(program)
 
 
 def _may_be_kept(setting: Setting) -> bool:
@@ -152,6 +169,34 @@ def _files(folder: str) -> Iterator[str]:
 
 
 @final
+class Shortcut:
+    """The way from the digest of a pickled function to its rewritten program: a copy without lines, and its name.
+
+    Neither is the text parsed nor an expression named op by op, each of which takes longer than all the rest.
+    """
+
+    def __init__(self, text: Unparsed, ones: Ones, setting: Setting) -> None:
+        self._constants = [*map(Constant, text.constants.values())]
+        surroundings = _surroundings(setting.choice.name)
+        self._name = PROGRAMS.key(FORMAT, "pickled", text.digest, repr(ones), _way(setting), *surroundings)
+
+    def read(self) -> FrozenGraph | None:
+        """The program, under the name by which what was generated of it is found; None where there is none."""
+        named = loaded(find(self._name), (), self._constants)
+        if named is None:
+            return None
+        name, program = named
+        program.keep_as(name)
+        return program  # type: ignore[no-any-return]
+
+    def write(self, program: FrozenGraph) -> None:
+        """Keep a program that has a name."""
+        data = dumped((program.kept_as, program), None, self._constants, MOST)
+        if data is not None:
+            keep(self._name, data)
+
+
+@final
 class Written:
     """An expression as it was written: a text that names it, and what a kept program takes from it.
 
@@ -163,7 +208,7 @@ class Written:
     """
 
     def __init__(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
-        self._locs: list[Loc] = []
+        self._locs: list[Loc | None] = []
         self._constants: list[Constant] = []
         self._texts: dict[Op, str] = {}
         self._numbers = {id(v): k for k, v in enumerate(inputs)}
@@ -174,7 +219,7 @@ class Written:
             names = [(v.index, v.name) for v in made if v is not None and v.name is not None]
             self._numbers[id(node)] = len(self._numbers)
             self._lines.append(f"{text}({operands}){names or ''}")
-            self._locs += [node.loc] if node.loc is not None else []
+            self._locs.append(node.loc)
         self._lines.append(",".join(map(self._place, outputs)))
         self.text = "\n".join(self._lines)
 

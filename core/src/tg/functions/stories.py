@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tg.functions.formula import constant_text, formulas, node_text, operand_text
 from tg.graph.nodes import Constant
 from tg.rewrite.driver import FOLD, INNER
+from tg.rewrite.phases import DIFFERENTIATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ ENGINE: Final = {
     FOLD: ("exact", "Its operands are constants: it is computed once, when compiling."),
     INNER: ("", "The graph inside the node was rewritten."),
 }
+WRITTEN: Final = "what is written there"
 EXPANSION: Final = ("", "The backend has no rule for it here: it is written out with other ops.")
 
 
@@ -114,8 +116,10 @@ class Teller:
         was = node_text(self.before, number)
         if value is None:
             return Story(was, loc, (), "not needed")
+        rules = loc.rules if loc is not None else ()
+        stable = tuple(Step(DIFFERENTIATE, rule, *self._about(rule), WRITTEN, was, loc) for rule in rules)
         steps = tuple(self.step(entry) for entry in self._entries(value))
-        return Story(was, loc, steps, self.became(value))
+        return Story(was, loc, (*stable, *steps), self.became(value))
 
     def _entries(self, value: Variable) -> list[Entry]:
         """The replacements of a value, and of the values that these made."""

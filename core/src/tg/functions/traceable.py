@@ -65,7 +65,7 @@ def of_function(f: Function, on_error: str | None) -> Callable[..., Any]:
     binding, types, labels = f._arguments, [v.type for v in f._inputs], f._arguments.labels
 
     def traced(*args: Any, **kwargs: Any) -> Any:
-        given = zip(binding.bound(args, kwargs), types, labels, strict=True)
+        given = zip(binding.bound(f._leaves(args), kwargs), types, labels, strict=True)
         return f._build(iter(made(*[to_traced(v, t, label) for v, t, label in given])))
 
     traced.__name__ = traced.__qualname__ = f.name

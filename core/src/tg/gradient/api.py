@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tg.errors import InputError, NotDifferentiable, message
+from tg.gradient import stable
 from tg.gradient.arguments import beside, connected, need_choice, of_expressions, real_scalar, wanted
-from tg.gradient.pullback import dependencies, gradients_of, ones_for
-from tg.gradient.pushforward import tangents_of
+from tg.gradient.pullback import dependencies, ones_for
+from tg.gradient.selection import Supports
 from tg.graph.nodes import Variable
 from tg.graph.traversal import key_of
 from tg.ops.creation import zeros_like
@@ -56,7 +57,7 @@ def grad(
     need_choice(disconnected, "grad")
     leaves, structure = wanted(wrt, "grad")
     costs = [] if cost is None else [real_scalar(cost, "grad")]
-    found = gradients_of(costs, [ones_for(v) for v in costs], leaves, _constants(consider_constant), known)
+    found = stable.gradients(costs, [ones_for(v) for v in costs], leaves, _constants(consider_constant), known)
     return structure(iter(connected(found, leaves, disconnected, "grad: the cost does not depend on {}")))
 
 
@@ -102,7 +103,7 @@ def vjp(
     outs, structure = _variables(outputs)
     dys = _beside(outs, structure, cotangents, "vjp", "cotangent")
     leaves, shape = wanted(wrt, "vjp")
-    found = gradients_of(outs, dys, leaves, _constants(consider_constant))
+    found = stable.gradients(outs, dys, leaves, _constants(consider_constant))
     return shape(iter(connected(found, leaves, disconnected, "vjp: the outputs do not depend on {}")))
 
 
@@ -140,7 +141,10 @@ def jvp(
     outs, structure = _variables(outputs)
     leaves, shape = wanted(wrt, "jvp")
     ts = _beside(leaves, shape, tangents, "jvp", "tangent")
-    found = tangents_of(outs, leaves, ts, _constants(consider_constant))
+    supports = Supports()
+    for one in ts:
+        supports.ask(one)
+    found = stable.tangents(outs, leaves, ts, _constants(consider_constant), supports)
     for y, t in zip(outs, found, strict=True):
         if t is None and not is_inexact(y.type.dtype):
             raise NotDifferentiable(message(f"jvp: found the output {y!r}, needed a floating dtype"))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import reprlib
-import warnings
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
+from tg.callers import warn
 from tg.errors import InputError, NotDifferentiable, OptionError, message
-from tg.graph import loc as locs
 from tg.graph.nodes import Variable
 from tg.ops.creation import zeros_like
 from tg.ops.elementwise.cast import cast_variable
@@ -139,15 +138,6 @@ def connected(
             where = (("created at", f"{v.loc}:  {v.loc.source}"),) if v.loc is not None else ()
             raise InputError(message(fact, *where, hint='disconnected="zero" gives zeros'))
         if disconnected == "warn":
-            _warn(fact)
+            warn(fact)
         made.append(zeros_like(v))
     return made
-
-
-def _warn(text: str) -> None:
-    """Warn at the user's line."""
-    place = locs.here()
-    if place is None:
-        warnings.warn(text, stacklevel=2)
-    else:
-        warnings.warn_explicit(text, UserWarning, place.file, place.line)

@@ -6,10 +6,12 @@ no more are reached.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tg.gradient.regular import Regularity
+from tg.gradient.selection import FIELDS, Supports, asked_inside, either, wide
 from tg.graph.checks import SHAPES, Descriptor, source_of
 from tg.graph.frozen import FrozenGraph
 from tg.graph.function_graph import FunctionGraph, freeze
@@ -19,20 +21,21 @@ from tg.ops.assumptions import required
 from tg.ops.creation import zeros, zeros_like
 from tg.ops.elementwise.arithmetic import add, maximum
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import greater_equal, less, less_equal, where
+from tg.ops.elementwise.comparison import equal, greater_equal, less, less_equal, logical_or, where
 from tg.ops.length_checks import NATURAL_HINT
 from tg.ops.loops import Cond, Scan, While
 from tg.ops.reduction import any as reduce_any
 from tg.ops.reduction import total_max
 from tg.ops.shape import expand_dims_at, swapaxes
-from tg.types.dtypes import numpy_dtype
+from tg.types.dtypes import BOOL, numpy_dtype
 from tg.types.lengths import atoms
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from tg.gradient.selection import Place
     from tg.graph.checks import Check
     from tg.graph.op import Op
 
@@ -41,6 +44,7 @@ Cotangents = list[Variable | None]
 
 def vjp_scan(
     cotangents_of: Callable[..., Cotangents],
+    supports: Supports,
     op: Scan,
     inputs: Sequence[Variable],
     outputs: Sequence[Variable],
@@ -48,47 +52,63 @@ def vjp_scan(
 ) -> Cotangents:
     """The cotangents of the operands: those of carries flow backwards, of captured values they are summed.
 
-    Each step is computed again from the carries before it, which the loop has traced.
+    Each step is computed again from the carries before it, which the loop has traced. Where the support of a cotangent
+    is not everywhere, it flows beside it.
     """
     n, arity = op.carries, op.body.arity
     inner = [Variable(t) for t in op.body.input_types]
     made, checks = op.body.instantiate_with_checks(inner)
     flows = {k: dy for k, dy in enumerate(cotangents[: len(made)]) if dy is not None}
-    pulled = _pulled(cotangents_of, inner, made, flows, n)
+    pulled = _pulled(cotangents_of, inner, made, flows, n, supports, lambda: supports.regularity.of_steps(op, inputs))
     if pulled is None:
         return [None] * len(inputs)
-    given, found, moving = pulled
+    given, found, moving, inside, flags = pulled
     held = [k for k in range(n + op.sequences, arity) if found[k] is not None]  # captured values with cotangents
-    sums = {k: Variable(inner[k].type) for k in held}
-    backwards = {k: given[k] for k in moving}
-    after = [_or_zeros(found[k], inner[k]) for k in moving] + [add(sums[k], found[k]) for k in held]
     slices = [k for k in range(n, n + op.sequences) if found[k] is not None]
-    traced = [found[k] for k in slices]
+    traced = {k: found[k] for k in slices}
+    flagged = _flagged(inside, flags, found, inner, n, held)
+    sums = {k: Variable(inner[k].type) for k in held}
+    after = [_or_zeros(found[k], inner[k]) for k in moving] + [add(sums[k], found[k]) for k in held]
+    after += flagged.after
+    beside = inside.places(traced)  # type: ignore[arg-type]
     carries, sequences, captured = op.parts(inputs)
     starts = [_or_zeros(cotangents[k], carries[k]) for k in moving]
     starts += [zeros_like(captured[k - n - op.sequences]) for k in held]
-    reads = {id(v) for v in inputs_of([*after, *traced, *_asked(checks)])}  # type: ignore[list-item]
+    starts += flagged.starts(supports, {k: cotangents[k] for k in moving}, [*carries, *sequences, *captured])
+    results_of_steps = [*traced.values(), *beside.values()]
+    reads = {id(v) for v in inputs_of([*after, *results_of_steps, *_asked(checks)])}  # type: ignore[list-item]
     states = [k for k in range(n) if id(inner[k]) in reads]
     xs = [k for k in range(n, n + op.sequences) if id(inner[k]) in reads]
     dys = [k for k in flows if k >= n]
     rest = [k for k in range(n + op.sequences, arity) if id(inner[k]) in reads]
     before = traces_of_carries(op, inputs, outputs, states)
+    of_traces = {place: leaf for place, leaf in flags.items() if place[0] >= n}
     own = [
-        *backwards.values(),
+        *(given[k] for k in moving),
         *sums.values(),
+        *flagged.leaves,
         *(inner[k] for k in states),
         *(inner[k] for k in xs),
         *(given[k] for k in dys),
+        *of_traces.values(),
         *(inner[k] for k in rest),
     ]
     operands = [*starts, *before, *(sequences[k - n] for k in xs), *(flows[k] for k in dys)]
+    operands += [supports.places({k: flows[k]})[k, field] for k, field in of_traces]
     operands += [captured[k - n - op.sequences] for k in rest]
-    body = freeze(own, [*after, *traced], checks)  # type: ignore[list-item]
-    loop = Scan(body, len(starts), len(states) + len(xs) + len(dys), op.length, not op.reverse, op.told)
+    body = freeze(own, [*after, *results_of_steps], checks)  # type: ignore[list-item]
+    loop = Scan(
+        body, len(starts), len(states) + len(xs) + len(dys) + len(of_traces), op.length, not op.reverse, op.told
+    )
     results = apply(loop, [*inputs[: op.first], *operands])
     totals: Cotangents = [None] * len(inputs)
-    for at, k in enumerate((*backwards, *held, *slices)):
-        totals[op.first + k] = results[at]
+    ends = results[: len(moving) + len(held)]
+    for v, k in zip((*ends, *results[len(starts) :]), (*moving, *held, *slices), strict=False):
+        totals[op.first + k] = v
+    told = [*results[len(ends) : len(starts)], *results[len(starts) + len(slices) :]]
+    reached = {k: totals[op.first + k] for k in (*moving, *held, *slices)}
+    for k, v in supports.told(reached, told, [*flagged.places, *beside]).items():  # type: ignore[assignment]
+        totals[op.first + k] = v
     return totals
 
 
@@ -112,31 +132,44 @@ def with_outputs(graph: FrozenGraph, outputs: Sequence[int]) -> FrozenGraph:
 
 
 def jvp_scan(
-    tangents_of: Callable[..., Cotangents], op: Scan, inputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    tangents_of: Callable[..., Cotangents],
+    supports: Supports,
+    op: Scan,
+    inputs: Sequence[Variable],
+    tangents: Sequence[Variable | None],
 ) -> Cotangents:
-    """The tangents of the results: one loop of the values and their tangents."""
+    """The tangents of the results: one loop of the values, their tangents, and the supports of these."""
     n = op.carries
     given, (carries, sequences, captured) = tangents[op.first :], op.parts(inputs)
     inner = [Variable(t) for t in op.body.input_types]
     made, checks = op.body.instantiate_with_checks(inner)
-    flows, found, wide = _pushed(tangents_of, inner, made, given, n)
+    known = lambda: supports.regularity.of_steps(op, inputs)  # noqa: E731
+    flows, found, wide, inside, flags = _pushed(tangents_of, inner, made, given, n, supports, known)
     others = [k for k in flows if k >= n]
-    after = [_or_zeros(found[k], inner[k]) for k in wide]
-    traced = [k for k in range(n, len(made)) if found[k] is not None]
+    traced = {k: found[k] for k in range(n, len(made)) if found[k] is not None}
+    flagged = _flagged(inside, flags, found, inner, n, ())
+    beside = inside.places(traced)  # type: ignore[arg-type]
+    after = [_or_zeros(found[k], inner[k]) for k in wide] + flagged.after
     starts = [_or_zeros(given[k], carries[k]) for k in wide]
+    starts += flagged.starts(supports, {k: given[k] for k in wide}, carries)
     xs, held = [k for k in others if k < n + op.sequences], [k for k in others if k >= n + op.sequences]
-    own = [*inner[:n], *(flows[k] for k in wide), *inner[n : n + op.sequences], *(flows[k] for k in xs)]
-    own += [*inner[n + op.sequences :], *(flows[k] for k in held)]
-    operands = [*carries, *starts, *sequences, *(given[k] for k in xs), *captured, *(given[k] for k in held)]
-    body = freeze(own, [*made[:n], *after, *(found[k] for k in traced)], checks)  # type: ignore[list-item]
-    loop = Scan(body, n + len(wide), op.sequences + len(xs), op.length, op.reverse, op.told)
+    of_xs = {p: leaf for p, leaf in flags.items() if n <= p[0] < n + op.sequences}
+    of_held = {p: leaf for p, leaf in flags.items() if p[0] >= n + op.sequences}
+    own = [*inner[:n], *(flows[k] for k in wide), *flagged.leaves]
+    own += [*inner[n : n + op.sequences], *(flows[k] for k in xs), *of_xs.values()]
+    own += [*inner[n + op.sequences :], *(flows[k] for k in held), *of_held.values()]
+    conditions = supports.places({k: given[k] for k in others})  # type: ignore[misc]
+    operands = [*carries, *starts, *sequences, *(given[k] for k in xs), *(conditions[p] for p in of_xs)]
+    operands += [*captured, *(given[k] for k in held), *(conditions[p] for p in of_held)]
+    body = freeze(own, [*made[:n], *after, *traced.values(), *beside.values()], checks)  # type: ignore[list-item]
+    loop = Scan(body, n + len(starts), op.sequences + len(xs) + len(of_xs), op.length, op.reverse, op.told)
     results = apply(loop, [*inputs[: op.first], *operands])
     totals: Cotangents = [None] * (len(made) + bool(op.body.checks))
-    for at, k in enumerate(wide):
-        totals[k] = results[n + at]
-    for at, k in enumerate(traced):
-        totals[k] = results[n + len(wide) + at]
-    return totals
+    first = n + len(starts)
+    for v, k in zip((*results[n : n + len(wide)], *results[first:]), (*wide, *traced), strict=False):
+        totals[k] = v
+    told = [*results[n + len(wide) : first], *results[first + len(traced) :]]
+    return [*supports.told(dict(enumerate(totals)), told, [*flagged.places, *beside]).values()]
 
 
 def batch_scan(tools: Any, op: Scan, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]) -> list[Any]:
@@ -224,6 +257,7 @@ def _wide_inputs(
 
 def vjp_while(
     cotangents_of: Callable[..., Cotangents],
+    supports: Supports,
     op: While,
     inputs: Sequence[Variable],
     outputs: Sequence[Variable],
@@ -236,21 +270,23 @@ def vjp_while(
     made, checks = op.body.instantiate_with_checks(inner)
     places = [*range(n), *range(n + 1, len(made) + 1)]  # of the body's outputs among the results
     flows = {k: dy for k, dy in ((k, cotangents[place]) for k, place in enumerate(places)) if dy is not None}
-    pulled = _pulled(cotangents_of, inner, made, flows, n)
+    pulled = _pulled(cotangents_of, inner, made, flows, n, supports, lambda: supports.regularity.of_steps(op, inputs))
     if pulled is None:
         return [None] * len(inputs)
-    given, found, moving = pulled
+    given, found, moving, inside, flags = pulled
     held = [k for k in range(n, arity) if found[k] is not None]
+    flagged = _flagged(inside, flags, found, inner, n, held)
+    of_traces = {place: leaf for place, leaf in flags.items() if place[0] >= n}
     sums = {k: Variable(inner[k].type) for k in held}
-    after = [_or_zeros(found[k], inner[k]) for k in moving] + [add(sums[k], found[k]) for k in held]
+    after = [_or_zeros(found[k], inner[k]) for k in moving] + [add(sums[k], found[k]) for k in held] + flagged.after
     reads = {id(v) for v in inputs_of([*after, *_asked(checks)])}
     states = [k for k in range(n) if id(inner[k]) in reads]
     rest = [k for k in range(n, arity) if id(inner[k]) in reads]
     dys = [k for k in flows if k >= n]
     before = _while_traces(op, inputs, outputs, states)
-    own = [*(given[k] for k in moving), *sums.values(), *(inner[k] for k in states), *(given[k] for k in dys)]
-    own += [inner[k] for k in rest]
-    still = len(moving) + len(held)
+    own = [*(given[k] for k in moving), *sums.values(), *flagged.leaves]
+    still = len(own)
+    own += [*(inner[k] for k in states), *(given[k] for k in dys), *of_traces.values(), *(inner[k] for k in rest)]
     step = Cond((freeze(own, own[:still]), freeze(own, after, checks)))
     fresh = [Variable(v.type) for v in own]
     at, count = Variable(TensorType("int64")), Variable(TensorType("int64"))
@@ -258,13 +294,15 @@ def vjp_while(
     split = len(own) - len(rest)
     body = freeze([*fresh[:still], at, *fresh[still:split], *fresh[split:], count], results[:still])
     starts = [_or_zeros(cotangents[k], inputs[k]) for k in moving] + [zeros_like(inputs[k]) for k in held]
-    loop = Scan(body, still, 1 + len(states) + len(dys), most, True)
+    starts += flagged.starts(supports, {k: cotangents[k] for k in moving}, inputs)
+    loop = Scan(body, still, 1 + len(states) + len(dys) + len(of_traces), most, True)
     numbers = as_variable(np.arange(most, dtype=np.int64))
-    totals = apply(loop, [*starts, numbers, *before, *(flows[k] for k in dys), *(inputs[k] for k in rest), outputs[n]])
-    cotangents = [None] * len(inputs)
-    for place, k in enumerate((*moving, *held)):
-        cotangents[k] = totals[place]
-    return cotangents
+    conditions = supports.places({k: flows[k] for k in dys})
+    operands = [*starts, numbers, *before, *(flows[k] for k in dys), *(conditions[p] for p in of_traces)]
+    totals = apply(loop, [*operands, *(inputs[k] for k in rest), outputs[n]])
+    reached = dict(zip((*moving, *held), totals, strict=False))
+    stated = supports.told(reached, totals[len(reached) : still], flagged.places)
+    return [stated.get(k) for k in range(len(inputs))]
 
 
 def _while_traces(
@@ -281,28 +319,40 @@ def _while_traces(
 
 
 def jvp_while(
-    tangents_of: Callable[..., Cotangents], op: While, inputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    tangents_of: Callable[..., Cotangents],
+    supports: Supports,
+    op: While,
+    inputs: Sequence[Variable],
+    tangents: Sequence[Variable | None],
 ) -> Cotangents:
-    """The tangents of the results: one loop of the values and their tangents."""
+    """The tangents of the results: one loop of the values, their tangents, and the supports of these."""
     n = op.carries
     inner = [Variable(t) for t in op.body.input_types]
     made, checks = op.body.instantiate_with_checks(inner)
     (asked,), conditions = op.condition.instantiate_with_checks(inner)
-    flows, found, moving = _pushed(tangents_of, inner, made, tangents, n)
-    after = [_or_zeros(found[k], inner[k]) for k in moving]
-    traced = [k for k in range(n, len(made)) if found[k] is not None]
+    known = lambda: supports.regularity.of_steps(op, inputs)  # noqa: E731
+    flows, found, moving, inside, flags = _pushed(tangents_of, inner, made, tangents, n, supports, known)
+    flagged = _flagged(inside, flags, found, inner, n, ())
+    traced = {k: found[k] for k in range(n, len(made)) if found[k] is not None}
+    beside = inside.places(traced)  # type: ignore[arg-type]
+    after = [_or_zeros(found[k], inner[k]) for k in moving] + flagged.after
     held = [k for k in flows if k >= n]
-    own = [*inner[:n], *(flows[k] for k in moving), *inner[n:], *(flows[k] for k in held)]
+    of_held = {place: leaf for place, leaf in flags.items() if place[0] >= n}
+    own = [*inner[:n], *(flows[k] for k in moving), *flagged.leaves, *inner[n:]]
+    own += [*(flows[k] for k in held), *of_held.values()]
     starts = [_or_zeros(tangents[k], inputs[k]) for k in moving]
-    operands = [*inputs[:n], *starts, *inputs[n:], *(tangents[k] for k in held)]
-    body = freeze(own, [*made[:n], *after, *(found[k] for k in traced)], checks)  # type: ignore[list-item]
-    loop = While(freeze(own, [asked], conditions), body, n + len(moving), op.max_steps)
+    starts += flagged.starts(supports, {k: tangents[k] for k in moving}, inputs)
+    given = supports.places({k: tangents[k] for k in held})  # type: ignore[misc]
+    operands = [*inputs[:n], *starts, *inputs[n:], *(tangents[k] for k in held), *(given[p] for p in of_held)]
+    body = freeze(own, [*made[:n], *after, *traced.values(), *beside.values()], checks)  # type: ignore[list-item]
+    loop = While(freeze(own, [asked], conditions), body, n + len(starts), op.max_steps)
     results = apply(loop, operands)  # type: ignore[arg-type]
     totals: Cotangents = [None] * (len(made) + 1 + bool(op.inner_descriptors))
-    for at, k in enumerate(moving):
-        totals[k] = results[n + at]
-    for at, k in enumerate(traced):
-        totals[k + 1] = results[n + len(moving) + 1 + at]
+    first = n + len(starts) + 1  # of the traces, behind the number of steps
+    ends = dict(zip(moving, results[n:], strict=False)) | dict(zip(traced, results[first:], strict=False))
+    told = [*results[n + len(moving) : first - 1], *results[first + len(traced) :]]
+    for k, v in supports.told(ends, told, [*flagged.places, *beside]).items():
+        totals[k if k < n else k + 1] = v
     return totals
 
 
@@ -384,59 +434,98 @@ def by_element(op: Op, size: Any, inputs: Sequence[Variable], batched: Sequence[
 
 def vjp_cond(
     cotangents_of: Callable[..., Cotangents],
+    supports: Supports,
     op: Cond,
     inputs: Sequence[Variable],
     cotangents: Sequence[Variable | None],
 ) -> Cotangents:
-    """The cotangents of the operands: those of the branch that ran, zeros where it has none."""
+    """The cotangents of the operands: those of the branch that ran, zeros by selection where it has none."""
     count = len(op.branches[0].outputs)
     flows = {k: dy for k, dy in enumerate(cotangents[:count]) if dy is not None}
+    conditions = supports.places(flows)
+    known = lambda: [*map(supports.regularity.of, inputs[1:])]  # noqa: E731
     parts = []
     for graph in op.branches:
         inner = [Variable(t) for t in graph.input_types]
         made, checks = graph.instantiate_with_checks(inner)
         given = {k: Variable(made[k].type) for k in flows}
-        found = cotangents_of([made[k] for k in flows], list(given.values()), inner, leaves=inner)
-        parts.append((inner, list(given.values()), found, checks))
-    reached = [k for k in range(len(inputs) - 1) if any(found[k] is not None for _, _, found, _ in parts)]
-    totals: Cotangents = [None] * len(inputs)
-    if not reached:
-        return totals
-    graphs = [
-        freeze([*inner, *given], [_or_zeros(found[k], inner[k]) for k in reached], checks)
-        for inner, given, found, checks in parts
-    ]
-    results = apply(Cond(tuple(graphs)), [*inputs, *flows.values()])
-    for at, k in enumerate(reached):
-        totals[1 + k] = results[at]
-    return totals
+        inside, flags, stated = _inside(given, conditions, inner, known)
+        found = cotangents_of([made[k] for k in flows], stated, inner, inner, supports=inside)
+        parts.append(_Branch([*inner, *given.values(), *flags.values()], found, inside, checks))
+    totals = _of_branches(supports, op, parts, [*inputs, *flows.values(), *conditions.values()])
+    return [None, *totals] if totals else [None] * len(inputs)
 
 
 def jvp_cond(
-    tangents_of: Callable[..., Cotangents], op: Cond, inputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    tangents_of: Callable[..., Cotangents],
+    supports: Supports,
+    op: Cond,
+    inputs: Sequence[Variable],
+    tangents: Sequence[Variable | None],
 ) -> Cotangents:
-    """The tangents of the results: those of the branch that runs."""
+    """The tangents of the results: those of the branch that runs, zeros by selection where it has none."""
     given = {k: t for k, t in enumerate(tangents[1:]) if t is not None}
+    conditions = supports.places(given)
+    known = lambda: [*map(supports.regularity.of, inputs[1:])]  # noqa: E731
     parts = []
     for graph in op.branches:
         inner = [Variable(t) for t in graph.input_types]
         made, checks = graph.instantiate_with_checks(inner)
-        flows = [Variable(inner[k].type) for k in given]
-        found = tangents_of(made, [inner[k] for k in given], flows, leaves=inner)
-        parts.append((inner, made, flows, found, checks))
+        flows = {k: Variable(inner[k].type) for k in given}
+        inside, flags, stated = _inside(flows, conditions, inner, known)
+        found = tangents_of(made, [inner[k] for k in given], stated, inner, supports=inside)
+        parts.append(_Branch([*inner, *flows.values(), *flags.values()], found, inside, checks, made))
     count = len(op.branches[0].outputs)
-    reached = [k for k in range(count) if any(found[k] is not None for _, _, _, found, _ in parts)]
-    totals: Cotangents = [None] * (count + bool(op.inner_descriptors))
+    totals = _of_branches(supports, op, parts, [*inputs, *given.values(), *conditions.values()])
+    return [*totals, *[None] * (count - len(totals) + bool(op.inner_descriptors))]
+
+
+class _Branch(NamedTuple):
+    """The derivative of a branch: its inputs, its results and what these are like, with supports and checks."""
+
+    leaves: list[Variable]
+    found: Cotangents
+    inside: Supports
+    checks: Sequence[Check]
+    like: Sequence[Variable] | None = None  # the inputs, unless told
+
+
+def _of_branches(supports: Supports, op: Cond, parts: Sequence[_Branch], operands: Sequence[Variable]) -> Cotangents:
+    """The results of the branch that runs, in the place of each an operand or a result has."""
+    size = len(parts[0].found)
+    reached = [k for k in range(size) if any(part.found[k] is not None for part in parts)]
     if not reached:
-        return totals
-    graphs = [
-        freeze([*inner, *flows], [_or_zeros(found[k], made[k]) for k in reached], checks)
-        for inner, made, flows, found, checks in parts
-    ]
-    results = apply(Cond(tuple(graphs)), [*inputs, *given.values()])
-    for at, k in enumerate(reached):
-        totals[k] = results[at]
-    return totals
+        return []
+    columns = {(k, field): [_condition(part, k, field) for part in parts] for k in reached for field in FIELDS}
+    inner = {place: column for place, column in columns.items() if any(isinstance(s, Variable) for s in column)}
+    graphs = []
+    for number, part in enumerate(parts):
+        like = part.leaves if part.like is None else part.like
+        values = [_or_zeros(part.found[k], like[k]) for k in reached]
+        flags = [wide(column[number], like[k]) for (k, _), column in inner.items()]
+        graphs.append(freeze(part.leaves, [*values, *flags], part.checks))
+    results = apply(Cond(tuple(graphs)), operands)
+    totals: Cotangents = [None] * size
+    for k, v in zip(reached, results, strict=False):
+        reaches = [part.found[k] is not None for part in parts]
+        totals[k] = v if all(reaches) else where(_runs(operands[0], reaches), v, numpy_dtype(v.type.dtype).type(0))
+    return [*supports.told(dict(enumerate(totals)), results[len(reached) :], inner).values()]
+
+
+def _condition(part: _Branch, k: int, field: str) -> Any:
+    v = part.found[k]
+    return False if v is None else getattr(asked_inside(part.inside.of(v)), field)
+
+
+def _runs(index: Variable, branches: Sequence[bool]) -> Variable:
+    """Whether one of some branches runs; an index beyond the ends runs the branch there."""
+    last = len(branches) - 1
+    found: Any = False
+    for k, counts in enumerate(branches):
+        if counts:
+            here = less_equal(index, 0) if k == 0 else greater_equal(index, last) if k == last else equal(index, k)
+            found = either(found, here)
+    return found  # type: ignore[no-any-return]
 
 
 def batch_cond(tools: Any, op: Cond, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]) -> list[Any]:
@@ -477,26 +566,44 @@ def batch_cond(tools: Any, op: Cond, size: Any, inputs: Sequence[Variable], batc
 # --- what they share -------------------------------------------------------------------------------------------------
 
 
+class _Step(NamedTuple):
+    """The derivative of a step."""
+
+    given: dict[int, Variable]  # stand for the cotangents of its results, or the tangents of its inputs, by number
+    found: Cotangents
+    moving: list[int]  # the carries that have some
+    inside: Supports
+    flags: dict[Place, Variable]  # stand for conditions of what is given
+
+
 def _pulled(
     cotangents_of: Callable[..., Cotangents],
     inner: Sequence[Variable],
     made: Sequence[Variable],
     flows: Mapping[int, Variable],
     carries: int,
-) -> tuple[dict[int, Variable], Cotangents, list[int]] | None:
-    """The pullback of a step: what stands for cotangents of its results, those of its inputs, which carries have some.
+    supports: Supports,
+    known: Callable[[], Sequence[int]],
+) -> _Step | None:
+    """The pullback of a step; None where nothing flows.
 
-    None where nothing flows. A carry that no step reads has some all the same: without a step it is what it began with.
+    A carry that no step reads has some all the same: without a step it is what it began with.
     """
     moving = {k for k in flows if k < carries}
+    places = dict.fromkeys(supports.places(flows))
     while True:
         given = {k: Variable(made[k].type) for k in sorted({*flows, *moving})}
-        found = cotangents_of([made[k] for k in given], list(given.values()), inner, leaves=inner)
+        inside, flags, stated = _inside(given, places, inner, known)
+        found = cotangents_of([made[k] for k in given], stated, inner, inner, supports=inside)
         reached = {k for k in range(carries) if found[k] is not None}
-        if reached <= moving:
+        more = _grown(places, inside, found, reached | moving, {k for k in reached | moving if k not in flows})
+        if reached <= moving and not more:
             break
         moving |= reached
-    return None if not moving and all(dx is None for dx in found) else (given, found, sorted(moving))
+        places |= more
+    if not moving and all(dx is None for dx in found):
+        return None
+    return _Step(given, found, sorted(moving), inside, flags)
 
 
 def _pushed(
@@ -505,17 +612,90 @@ def _pushed(
     made: Sequence[Variable],
     tangents: Sequence[Variable | None],
     carries: int,
-) -> tuple[dict[int, Variable], Cotangents, list[int]]:
-    """The pushforward of a step: stand-ins for tangents of its inputs, those of its results, which carries have any."""
+    supports: Supports,
+    known: Callable[[], Sequence[int]],
+) -> _Step:
+    """The pushforward of a step."""
     moving = {k for k in range(carries) if tangents[k] is not None}
     others = [k for k in range(carries, len(inner)) if tangents[k] is not None]
+    places = dict.fromkeys(supports.places({k: t for k, t in enumerate(tangents) if t is not None}))
     while True:
         flows = {k: Variable(inner[k].type) for k in (*sorted(moving), *others)}
-        found = tangents_of(made, [inner[k] for k in flows], list(flows.values()), leaves=inner)
+        inside, flags, stated = _inside(flows, places, inner, known)
+        found = tangents_of(made, [inner[k] for k in flows], stated, inner, supports=inside)
         reached = {k for k in range(carries) if found[k] is not None}
-        if reached <= moving:
-            return flows, found, sorted(moving)
+        more = _grown(places, inside, found, reached | moving, {k for k in reached | moving if tangents[k] is None})
+        if reached <= moving and not more:
+            return _Step(flows, found, sorted(moving), inside, flags)
         moving |= reached
+        places |= more
+
+
+def _inside(
+    given: Mapping[int, Variable],
+    places: Iterable[Place],
+    inner: Sequence[Variable],
+    known: Callable[[], Sequence[int]],
+) -> tuple[Supports, dict[Place, Variable], list[Variable]]:
+    """Supports of what stands for values inside a graph, leaves for the conditions at these places, and the values.
+
+    Of the graph's inputs it is `known` whether they are regular.
+    """
+    inside = Supports(Regularity(inner, known))
+    flags = {(k, field): Variable(given[k].type.with_dtype(BOOL)) for k, field in places}
+    fields = {k: {field: flags[k, field] for field in FIELDS if (k, field) in flags} for k in given}
+    return inside, flags, [inside.stated(v, fields[k]) for k, v in given.items()]
+
+
+def _grown(
+    places: Mapping[Place, Any], inside: Supports, found: Cotangents, moving: set[int], from_zeros: set[int]
+) -> dict[Place, None]:
+    """Further places of conditions that carries have: what they begin with is zeros, or a step makes them."""
+    more = {(k, "selected"): None for k in sorted(from_zeros) if (k, "selected") not in places}
+    made = inside.places({k: v for k in sorted(moving) if (v := found[k]) is not None})
+    return more | {place: None for place in made if place not in places}
+
+
+class _Flagged(NamedTuple):
+    """Conditions that flow through a loop beside what they are of."""
+
+    places: list[Place]
+    leaves: list[Variable]
+    after: list[Variable]
+
+    def starts(
+        self, supports: Supports, given: Mapping[int, Variable | None], operands: Sequence[Variable]
+    ) -> list[Variable]:
+        """What they begin with: the condition of what is given, nowhere where that is zeros."""
+        return [
+            wide(
+                getattr(asked_inside(supports.of(v)), field) if (v := given.get(k)) is not None else False, operands[k]
+            )
+            for k, field in self.places
+        ]
+
+
+def _flagged(
+    inside: Supports,
+    flags: Mapping[Place, Variable],
+    found: Cotangents,
+    inner: Sequence[Variable],
+    carries: int,
+    held: Sequence[int],
+) -> _Flagged:
+    """The conditions of carries after a step, and of sums over all steps."""
+    places, leaves, after = [], [], []
+    for (k, field), leaf in flags.items():
+        if k < carries:
+            v = found[k]
+            places.append((k, field))
+            leaves.append(leaf)
+            after.append(wide(False if v is None else getattr(asked_inside(inside.of(v)), field), inner[k]))
+    for place, condition in inside.places({k: v for k in held if (v := found[k]) is not None}).items():
+        places.append(place)
+        leaves.append(Variable(condition.type))
+        after.append(logical_or(leaves[-1], condition))
+    return _Flagged(places, leaves, after)
 
 
 def _or_zeros(dv: Variable | None, v: Variable) -> Variable:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from tg.errors import NotDifferentiable, OptionError, message
+from tg.gradient import stable
 from tg.gradient.api import grad, jvp
 from tg.gradient.arguments import connected, need_choice, of_expressions, real_scalar, wanted
 from tg.gradient.batching import vectorized
-from tg.gradient.pullback import cotangents_of
-from tg.gradient.pushforward import tangents_of
-from tg.graph.nodes import Variable
-from tg.ops.creation import eye
+from tg.gradient.pullback import dependencies
+from tg.gradient.selection import Support, Supports
+from tg.graph.nodes import Constant, Variable
+from tg.graph.traversal import key_of
+from tg.ops.creation import eye, zeros_like
 from tg.ops.shape import moveaxis, reshape
-from tg.types.dtypes import is_float
+from tg.types.dtypes import BOOL, is_float
 from tg.types.lengths import product
 from tg.variables.conversion import as_variable
 from tg.variables.structure import flatten
@@ -22,6 +26,7 @@ from tg.variables.structure import flatten
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+MOST_UNITS: Final = 512  # unit vectors of which the masks are constants
 DIRECTIONS: Final = ("auto", "forward", "reverse")
 
 
@@ -75,9 +80,12 @@ TEXT: Final = "jacobian: the expression does not depend on {}"
 
 def _reverse(y: Variable, wrt: Sequence[Variable], disconnected: str) -> list[Variable]:
     """The pullback batched over the unit cotangents."""
-    seed = _seed(y)
-    found = connected(cotangents_of([y], [seed], wrt), wrt, disconnected, TEXT)
-    batched = vectorized(found, {id(seed): _basis(y)}, product(y.shape))
+    seed, supports, batch = _unit(y)
+    slopes = stable.cotangents([y], [seed], wrt, supports=supports)
+    flat = dependencies([y]) if any(g is None for g in slopes) else set()
+    slopes = [zeros_like(v) if g is None and key_of(v) in flat else g for g, v in zip(slopes, wrt, strict=True)]
+    found = connected(slopes, wrt, disconnected, TEXT)
+    batched = vectorized(found, batch, product(y.shape))
     return [reshape(g, (*y.shape, *v.shape)) for g, v in zip(batched, wrt, strict=True)]
 
 
@@ -85,13 +93,14 @@ def _forward(y: Variable, wrt: Sequence[Variable], disconnected: str) -> list[Va
     """The pushforward batched over the unit tangents of each variable, the batch moved behind the axes of y."""
     made = []
     for v in wrt:
-        seed = _seed(v)
-        (t,) = tangents_of([y], [v], [seed])
+        seed, supports, batch = _unit(v)
+        (t,) = stable.tangents([y], [v], [seed], supports=supports)
         if t is None:  # in the shape of the result, whatever it is that does not depend
-            (zero,) = connected([None], [v], disconnected, TEXT)
+            flat = zeros_like(v) if key_of(v) in dependencies([y]) else None
+            (zero,) = connected([flat], [v], disconnected, TEXT)
             made.append(_spread(zero, y))
             continue
-        (batched,) = vectorized([t], {id(seed): _basis(v)}, product(v.shape))
+        (batched,) = vectorized([t], batch, product(v.shape))
         made.append(reshape(moveaxis(batched, 0, -1), (*y.shape, *v.shape)))
     return made
 
@@ -102,16 +111,23 @@ def _spread(v: Variable, y: Variable) -> Variable:
     return broadcast_to(v, (*y.shape, *v.shape))
 
 
-def _seed(v: Variable) -> Variable:
-    seed = Variable(v.type)
+def _unit(v: Variable) -> tuple[Variable, Supports, dict[int, Variable]]:
+    """A unit vector of the space of v, its support, and the batches of all by the ids of the leaves that they replace.
+
+    Where lengths are known the places that are asked for are constants, and so are the masks that are made of them.
+    """
+    seed, supports = Variable(v.type), Supports()
     seed.with_lengths(v.shape)
-    return seed
-
-
-def _basis(v: Variable) -> Variable:
-    """The unit vectors of the space of v, one after the other along a leading axis."""
-    size = product(v.shape)
-    return reshape(eye(size, dtype=v.type.dtype), (size, *v.shape))
+    size, shape = product(v.shape), v.type.shape
+    batch = {id(seed): reshape(eye(size, dtype=v.type.dtype), (size, *v.shape))}
+    count = 0 if None in shape else math.prod(shape)  # type: ignore[arg-type]
+    if 0 < count <= MOST_UNITS:
+        asked = Variable(v.type.with_dtype(BOOL))
+        batch[id(asked)] = Constant(np.eye(count, dtype=bool).reshape(count, *shape))
+        supports.set(seed, Support(asked=asked))
+    else:
+        supports.ask(seed)
+    return seed, supports, batch
 
 
 @of_expressions

@@ -1,7 +1,8 @@
 """Reverse mode: cotangents flow from outputs to what they are wanted for, node by node, each op by its own pullback.
 
-Structurally absent cotangents are None, never zeros. A cotangent passes a partial derivative through `gate`, which is 0
-where the cotangent is 0, so a branch that is not taken never leaks NaN.
+Structurally absent cotangents are None, never zeros. A product of a cotangent and a partial derivative is 0 where one
+of them is 0 by selection (`tg.gradient.selection`), so a branch that is not taken never leaks NaN; any other 0 times
+infinity is NaN.
 
 Of complex values it is the conjugates of gradients that flow: d cost / d real(z) - i * d cost / d imag(z), by which a
 change of z is multiplied. So the pullback of an op that is analytic is the same for real and complex values, and needs
@@ -10,26 +11,26 @@ no conjugates. `gradients_of` takes and gives what users see, d cost / d real(z)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from tg.errors import NotDifferentiable, message
-from tg.gradient import loops
+from tg.gradient import bilinear, loops
 from tg.gradient.batching import BatchTools
+from tg.gradient.selection import KINKS, Supports, both, either, inside, through_sum, zero_of
 from tg.graph import loc as locs
 from tg.graph.collector import paused
-from tg.graph.function_graph import freeze
 from tg.graph.nodes import Apply, Constant, Variable
 from tg.graph.traversal import key_of, sorted_applies, substitute
 from tg.ops.control import Call, StopGradient
 from tg.ops.creation import zeros_like
 from tg.ops.custom import spelled_out
-from tg.ops.elementwise.arithmetic import add, gate, multiply, negative
+from tg.ops.elementwise.arithmetic import add, multiply, negative, product_at_kink, product_past_kink
 from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.comparison import where
 from tg.ops.elementwise.complex import conjugate, real
-from tg.ops.elementwise.record import Elementwise
+from tg.ops.elementwise.record import AtKink, Elementwise, align_ranks
 from tg.ops.reduction import reduce_sum
 from tg.ops.shape import sum_to
 from tg.types.dtypes import is_complex, is_inexact, numpy_dtype
@@ -52,23 +53,16 @@ def cotangents_of(
     wrt: Sequence[Variable],
     leaves: Sequence[Variable] = (),
     known: Sequence[tuple[Variable, Variable]] = (),
+    supports: Supports | None = None,
+    *,
+    turns: bool = False,
 ) -> list[Variable | None]:
-    """The cotangents of `wrt` for cotangents of `outputs`; None where no value flows.
+    """The cotangents of `wrt` for cotangents of `outputs`, by one sweep down; None where no value flows.
 
     Nothing below `leaves` is differentiated. The cotangents of the variables in `known` are those given there, whatever
-    flows to them.
+    flows to them. `supports` has what is known of where the cotangents are not 0.
     """
-    return _swept(outputs, cotangents, wrt, leaves, known)
-
-
-def _swept(
-    outputs: Sequence[Variable],
-    cotangents: Sequence[Variable | None],
-    wrt: Sequence[Variable],
-    leaves: Sequence[Variable],
-    known: Sequence[tuple[Variable, Variable]],
-) -> list[Variable | None]:
-    """The cotangents of `wrt`, by one sweep from the outputs down."""
+    tools = Tools(supports if supports is not None else Supports(), turns=turns)
     flowing = _Flow(outputs, cotangents, known)
     wanted = {key_of(v) for v in wrt}
     reached: set[int] = set()
@@ -78,6 +72,8 @@ def _swept(
         if any(leads):
             reached.add(id(node))
             order.append((node, results, leads))
+            if node.key in KINKS:
+                tools.supports.kinks = True
     for node, results, leads in reversed(order):
         dys = [flowing.found.get((id(node), k + 1)) for k in range(len(node.types))]
         if all(dy is None for dy in dys):
@@ -87,7 +83,7 @@ def _swept(
             for k, (v, t) in enumerate(zip(results, node.types, strict=True))
         ]
         with locs.at(node.loc):
-            _through(node, full, dys, leads, flowing)
+            _through(tools, node, full, dys, leads, flowing)
     return [flowing.found.get(key_of(v)) for v in wrt]
 
 
@@ -104,8 +100,13 @@ def gradients_of(
     has the same convention; `jax.grad` gives the conjugate. Where a value depends on a variable by derivatives that
     are 0 everywhere, as through `floor`, the gradient is zeros; None says that it does not depend on it.
     """
+    supports = Supports()
     given = [None if dy is None else conjugate(dy) for dy in gradients]
-    found = cotangents_of(outputs, given, wrt, leaves, [(v, conjugate(dv)) for v, dv in known])
+    pairs = [(v, conjugate(dv)) for v, dv in known]
+    for dv in (*given, *(dv for _, dv in pairs)):
+        if dv is not None:
+            supports.ask(dv)
+    found = cotangents_of(outputs, given, wrt, leaves, pairs, supports)
     flat = dependencies([*outputs, *(v for v, _ in known)], leaves) if any(dx is None for dx in found) else set()
     return [
         conjugate(dx) if dx is not None else zeros_like(v) if key_of(v) in flat else None
@@ -161,6 +162,7 @@ class _Flow:
 
 
 def _through(
+    tools: Tools,
     node: Apply,
     outputs: Sequence[Variable],
     dys: Sequence[Variable | None],
@@ -171,11 +173,13 @@ def _through(
     op = node.op
     try:
         if isinstance(op, Elementwise) and op.fn.d is not None:  # the others' derivatives may be dear, or not exist
-            found: Sequence[Variable | None] = TOOLS.pullback_of_elementwise(
+            found: Sequence[Variable | None] = tools.pullback_of_elementwise(
                 op.fn, node.inputs, outputs[0], dys[0], leads
             )
         else:
-            found = op.pullback(TOOLS, node.inputs, outputs, dys)
+            found = op.pullback(tools, node.inputs, outputs, dys)
+            if not tools.turns:
+                found = bilinear.of_pullback(tools.supports, node, dys, found)
     except NotDifferentiable as error:
         if node.loc is not None:
             error.add_note(f"  created at {node.loc}:  {node.loc.source}")
@@ -189,17 +193,47 @@ def _through(
 class Tools(BatchTools):
     """What `Op.pullback` is given to build cotangents with."""
 
-    def gate(self, dy: Variable, d: Any) -> Variable | None:
-        """`dy` through the partial derivative `d`: a variable, or a number that holds everywhere."""
+    def __init__(self, supports: Supports, *, turns: bool = False, forward: bool = False) -> None:
+        """The tools of one sweep.
+
+        Args:
+            turns: whether the sweep turns a linear map round, and takes no further derivative.
+            forward: whether tangents flow, not cotangents.
+        """
+        self.supports, self.turns, self.forward = supports, turns, forward
+
+    def times(self, dy: Variable, d: Any) -> Variable | None:
+        """`dy` times the partial derivative `d`, a variable or a number; 0 where one of them is 0 by selection."""
+        if isinstance(d, AtKink):
+            return self._at_kink(dy, d)
         if not isinstance(d, Variable):
             if d == 0:
                 return None
-            return dy if d == 1 else negative(dy) if d == -1 else multiply(dy, d)
+            return dy if d == 1 else inside(dy, negative if d == -1 else lambda x: multiply(x, d))
         if d.apply is not None and isinstance(d.apply.op, Cast) and d.apply.inputs[0].type.dtype == "bool":
-            return where(d.apply.inputs[0], dy, numpy_dtype(dy.type.dtype).type(0))
+            return where.op(*align_ranks((d.apply.inputs[0], dy, zero_of(dy))))  # type: ignore[no-any-return]
         if isinstance(d, Constant) and d.data.ndim == 0 and np.isfinite(d.data):
-            return multiply(dy, d)
-        return gate(dy, d)
+            return inside(dy, lambda x: multiply(x, d))
+        return self.supports.times(dy, d, turns=self.turns)
+
+    def _at_kink(self, dy: Variable, d: AtKink) -> Variable:
+        """`dy` times the slope of a kink, or of a product with one.
+
+        It is NaN where `dy` is a convention itself, but for the kinks on the way that `dy` has come in this sweep: of
+        them the outermost decides. The cotangent of a cotangent of the kink is a tangent of it.
+        """
+        slope, support = d.slope, self.supports.of(dy)
+        at = both(d.at, both(support.selected, support.asked))  # of a zero there is no convention
+        if at is False or is_complex(dy.type.dtype):
+            return multiply(dy, slope)
+        if not self.turns:
+            other = support.inward if self.forward else support.outward
+            undefined = both(at, either(support.inward, support.outward) if d.again else other)
+            if undefined is not False:
+                slope = where(undefined, numpy_dtype(slope.type.dtype).type(np.nan), slope)
+        self.supports.kinks = True
+        fn = product_past_kink if self.forward != d.again else product_at_kink
+        return inside(dy, lambda x: fn(at, x, slope))
 
     def pullback_of_elementwise(
         self,
@@ -221,19 +255,23 @@ class Tools(BatchTools):
                 found.append(None)
                 continue
             d = partial(*inputs, output)
+            if self.turns and fn is product_past_kink and k == 1:
+                d = AtKink(inputs[0], inputs[2])  # of a tangent the cotangent
             if is_complex(x.type.dtype) or is_complex(dy.type.dtype):
                 dx = self._complex_cotangent(dy, x, d, d_conj and d_conj(*inputs, output))
             else:
-                dx = self.gate(dy, d)
+                dx = self.times(dy, d)
+            if dx is not None:
+                dx = through_sum(fn, inputs, k, dx)
             found.append(None if dx is None else self.to_operand(dx, x))
         return found
 
     def _complex_cotangent(self, dy: Variable, x: Variable, d: Any, d_conj: Any) -> Variable | None:
         """The cotangent of x where dy or x is complex: dy * d + conj(dy * d_conj), of a real x the real part."""
         if not is_complex(dy.type.dtype):  # both terms are equal
-            dx = self.gate(dy, d * 2)
+            dx = self.times(dy, d * 2)
             return None if dx is None else cast_variable(dx, x.type.dtype)
-        straight, turned = self.gate(dy, d), None if d_conj is None else self.gate(dy, d_conj)
+        straight, turned = self.times(dy, d), None if d_conj is None else self.times(dy, d_conj)
         made = [v for v in (straight, None if turned is None else conjugate(turned)) if v is not None]
         found = add(*made) if len(made) == 2 else made[0] if made else None
         return found if found is None or is_complex(x.type.dtype) else real(found)
@@ -261,10 +299,10 @@ class Tools(BatchTools):
         cotangents: Sequence[Variable | None],
     ) -> list[Variable | None]:
         """The cotangents of operands for those of an expression of them, whatever the operands depend on themselves."""
-        stand_ins = [stand_in(v) for v in inputs]
+        stand_ins = self.supports.leaves_like(inputs)
         made = expression(*stand_ins)
         outputs = (made,) if isinstance(made, Variable) else made
-        found = cotangents_of(outputs, cotangents, stand_ins)
+        found = cotangents_of(outputs, cotangents, stand_ins, supports=self.supports, turns=self.turns)
         values = {id(s): v for s, v in zip(stand_ins, inputs, strict=True)}
         known = substitute([v for v in found if v is not None], values)
         rest = iter(known)
@@ -272,15 +310,15 @@ class Tools(BatchTools):
 
     def vjp_scan(self, op: Scan, *given: Any) -> list[Variable | None]:
         """The cotangents of the operands of a loop: one loop in the other direction."""
-        return loops.vjp_scan(cotangents_of, op, *given)
+        return loops.vjp_scan(_stable_cotangents, self.supports, op, *given)
 
     def vjp_while(self, op: While, *given: Any) -> list[Variable | None]:
         """The cotangents of the operands of a loop of at most so many steps."""
-        return loops.vjp_while(cotangents_of, op, *given)
+        return loops.vjp_while(_stable_cotangents, self.supports, op, *given)
 
     def vjp_cond(self, op: Cond, *given: Any) -> list[Variable | None]:
         """The cotangents of the operands, by the branch that ran."""
-        return loops.vjp_cond(cotangents_of, op, *given)
+        return loops.vjp_cond(_stable_cotangents, self.supports, op, *given)
 
     def transposed(
         self, tangent: FrozenGraph, inputs: Sequence[Variable], cotangents: Sequence[Variable | None]
@@ -292,7 +330,8 @@ class Tools(BatchTools):
         ts = {k: StopGradient()(zeros_like(v)) for k, v in enumerate(inputs) if is_inexact(v.type.dtype)}
         outputs = spelled_out(tangent, [*inputs, *ts.values()])
         given = [dy for dy in cotangents if dy is not None]
-        found = iter(cotangents_of(outputs, given, list(ts.values()), leaves=[*inputs, *ts.values()]))
+        wrt = list(ts.values())
+        found = iter(cotangents_of(outputs, given, wrt, [*inputs, *wrt], supports=self.supports, turns=True))
         return [next(found) if k in ts else None for k in range(len(inputs))]
 
     def vjp_call(
@@ -305,25 +344,21 @@ class Tools(BatchTools):
         inner = [Variable(t) for t in graph.input_types]
         given = [Variable(dy.type) for _, dy in pairs]
         outputs, checks = graph.instantiate_with_checks(inner)
-        found = cotangents_of([outputs[k] for k, _ in pairs], given, inner, leaves=inner)
-        kept = [v for v in found if v is not None]
-        if not kept:
-            return [None] * len(inputs)
-        made = Call(freeze([*inner, *given], kept, checks))(*inputs, *(dy for _, dy in pairs))
-        rest = iter(made if isinstance(made, tuple) else (made,))
-        return [None if v is None else next(rest) for v in found]
+        inside = self.supports.inside(inner, inputs)
+        stated = [inside.stand_in(v, self.supports.of(dy), dy) for v, (_, dy) in zip(given, pairs, strict=True)]
+        flags = [pair for _, own in stated for pair in own]
+        flowing = [v for v, _ in stated]
+        found = _stable_cotangents([outputs[k] for k, _ in pairs], flowing, inner, inner, supports=inside)
+        return self.supports.of_call(
+            inside, [*inner, *given], [*inputs, *(dy for _, dy in pairs)], flags, found, checks
+        )
 
 
-def stand_in(v: Variable) -> Variable:
-    """A leaf with the type and the lengths of a variable."""
-    if isinstance(v, Constant):
-        return v
-    found = Variable(v.type, name=v.name)
-    found.with_lengths(v.shape)
-    return found
+def _stable_cotangents(*given: Any, **options: Any) -> list[Variable | None]:
+    """Those of an inner graph, whose formulas a user has written as well."""
+    from tg.gradient import stable
 
-
-TOOLS: Final = Tools()
+    return stable.cotangents(*given, **options)
 
 
 def ones_for(v: Variable) -> Variable:

@@ -7,18 +7,17 @@ pushforward.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, final
 
 from tg.errors import NotDifferentiable, message
-from tg.gradient import loops
-from tg.gradient.pullback import TOOLS as REVERSE
-from tg.gradient.pullback import cotangents_of, stand_in
+from tg.gradient import bilinear, loops
+from tg.gradient.pullback import Tools, cotangents_of
+from tg.gradient.selection import KINKS, Supports, through_sum
 from tg.graph import loc as locs
-from tg.graph.function_graph import freeze
 from tg.graph.nodes import Apply, Variable
 from tg.graph.op import Op
 from tg.graph.traversal import key_of, sorted_applies, substitute
-from tg.ops.control import Call, StopGradient
+from tg.ops.control import StopGradient
 from tg.ops.creation import zeros_like
 from tg.ops.elementwise.arithmetic import add
 from tg.ops.elementwise.cast import cast_variable
@@ -42,12 +41,14 @@ def tangents_of(
     wrt: Sequence[Variable],
     tangents: Sequence[Variable | None],
     leaves: Sequence[Variable] = (),
+    supports: Supports | None = None,
 ) -> Tangents:
     """The tangents of `outputs` for tangents of `wrt`; None where no value flows.
 
     An intermediate variable of `wrt` has its own tangent besides what flows to it. Nothing below `leaves` is
-    differentiated.
+    differentiated. `supports` has what is known of where the tangents are not 0.
     """
+    tools = ForwardTools(supports if supports is not None else Supports())
     found: dict[tuple[int, int], Variable] = {}
 
     def flow(key: tuple[int, int], t: Variable | None) -> None:
@@ -58,23 +59,28 @@ def tangents_of(
     for v, t in zip(wrt, tangents, strict=True):
         flow(key_of(v), t)
     for node, results in sorted_applies(outputs, known=leaves):
+        if node.key in KINKS:
+            tools.supports.kinks = True
         given = [found.get(key_of(v)) if is_inexact(v.type.dtype) else None for v in node.inputs]
         if all(t is None for t in given) or not any(is_inexact(t.dtype) for t in node.types):
             continue
         with locs.at(node.loc):
-            made = _through(node, results, given)
+            made = _through(tools, node, results, given)
         for k, t in enumerate(made):
             if is_inexact(node.types[k].dtype):
                 flow((id(node), k + 1), t)
     return [found.get(key_of(v)) for v in outputs]
 
 
-def _through(node: Apply, results: Sequence[Variable | None], tangents: Tangents) -> Sequence[Variable | None]:
+def _through(
+    tools: ForwardTools, node: Apply, results: Sequence[Variable | None], tangents: Tangents
+) -> Sequence[Variable | None]:
     full = [
         v if v is not None else Variable(t, node, k) for k, (v, t) in enumerate(zip(results, node.types, strict=True))
     ]
     try:
-        return node.op.pushforward(TOOLS, node.inputs, full, tangents)
+        made = node.op.pushforward(tools, node.inputs, full, tangents)
+        return bilinear.of_pushforward(tools.reverse.supports, node, tangents, made)
     except NotDifferentiable as error:
         if node.loc is not None:
             error.add_note(f"  created at {node.loc}:  {node.loc.source}")
@@ -84,6 +90,11 @@ def _through(node: Apply, results: Sequence[Variable | None], tangents: Tangents
 @final
 class ForwardTools:
     """What `Op.pushforward` is given to build tangents with."""
+
+    def __init__(self, supports: Supports) -> None:
+        self.supports = supports
+        self.reverse = Tools(supports)
+        self.forward = Tools(supports, forward=True)
 
     def pushforward_of_elementwise(
         self, fn: ElementwiseFunction, inputs: Sequence[Variable], output: Variable, tangents: Sequence[Variable | None]
@@ -95,9 +106,26 @@ class ForwardTools:
             raise NotDifferentiable(message(f"{fn.name}: has no derivative"))
         total: Variable | None = None
         for k, t in enumerate(tangents):
-            for term in () if t is None else _terms(fn, k, inputs, output, t):
+            for term in () if t is None else self._terms(fn, k, inputs, output, t):
                 total = term if total is None else add(total, term)
         return None if total is None else _as_wide(cast_variable(total, output.type.dtype), output)
+
+    def _terms(
+        self, fn: ElementwiseFunction, k: int, inputs: Sequence[Variable], output: Variable, t: Variable
+    ) -> list[Variable]:
+        """What the tangent of operand k adds to that of the result: d * t, and d_conj * conj(t) where t is complex."""
+        terms: list[Variable | None] = []
+        partial = fn.d[k] if fn.d is not None else None
+        if partial is not None:
+            term = self.forward.times(t, partial(*inputs, output))
+            terms.append(None if term is None else through_sum(fn, inputs, k, term))
+        if is_complex(t.type.dtype):
+            if not is_complex(output.type.dtype):
+                return [2 * real(term) for term in terms if term is not None]
+            turned = fn.d_conj[k] if fn.d_conj is not None else None
+            if turned is not None:
+                terms.append(self.forward.times(conjugate(t), turned(*inputs, output)))
+        return [term for term in terms if term is not None]
 
     def pushforward_default(
         self, op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
@@ -111,9 +139,10 @@ class ForwardTools:
         self, op: Op, inputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Tangents:
         """The tangents through an op's expansion."""
-        stand_ins = [stand_in(v) for v in inputs]
+        stand_ins = self.supports.leaves_like(inputs)
         made = op.expansion(*stand_ins)
-        found = tangents_of((made,) if isinstance(made, Variable) else made, stand_ins, tangents)
+        outputs = (made,) if isinstance(made, Variable) else made
+        found = tangents_of(outputs, stand_ins, tangents, supports=self.supports)
         values = {id(s): v for s, v in zip(stand_ins, inputs, strict=True)}
         rest = iter(substitute([t for t in found if t is not None], values))
         return [None if t is None else next(rest) for t in found]
@@ -123,25 +152,26 @@ class ForwardTools:
     ) -> Tangents:
         """The pullback of the op's pullback, which is linear in its cotangents: any will do, and these are zeros."""
         dys = [StopGradient()(zeros_like(y)) if is_inexact(y.type.dtype) else None for y in outputs]
-        pulled = op.pullback(REVERSE, inputs, outputs, dys)
+        pulled = op.pullback(self.reverse, inputs, outputs, dys)
         pairs = [(dx, t) for dx, t in zip(pulled, tangents, strict=True) if dx is not None and t is not None]
         if not pairs:
             return [None] * len(outputs)
         given = [dy for dy in dys if dy is not None]
-        found = iter(cotangents_of([p[0] for p in pairs], [p[1] for p in pairs], given, [*inputs, *outputs, *given]))
+        values, ts = [p[0] for p in pairs], [p[1] for p in pairs]
+        found = iter(cotangents_of(values, ts, given, [*inputs, *outputs, *given], supports=self.supports, turns=True))
         return [None if dy is None else next(found) for dy in dys]
 
     def jvp_scan(self, op: Scan, *given: Any) -> Tangents:
         """The tangents of the results of a loop: one loop of values and tangents."""
-        return loops.jvp_scan(tangents_of, op, *given)
+        return loops.jvp_scan(_stable_tangents, self.supports, op, *given)
 
     def jvp_while(self, op: While, *given: Any) -> Tangents:
         """The tangents of the results of a loop: one loop of values and tangents."""
-        return loops.jvp_while(tangents_of, op, *given)
+        return loops.jvp_while(_stable_tangents, self.supports, op, *given)
 
     def jvp_cond(self, op: Cond, *given: Any) -> Tangents:
         """The tangents of the results, by the branch that runs."""
-        return loops.jvp_cond(tangents_of, op, *given)
+        return loops.jvp_cond(_stable_tangents, self.supports, op, *given)
 
     def jvp_call(self, graph: FrozenGraph, inputs: Sequence[Variable], tangents: Sequence[Variable | None]) -> Tangents:
         """The tangents of the outputs of an inner graph: one call of its pushforward."""
@@ -149,30 +179,18 @@ class ForwardTools:
         inner = [Variable(t) for t in graph.input_types]
         given = [Variable(t.type) for _, t in pairs]
         outputs, checks = graph.instantiate_with_checks(inner)
-        found = tangents_of(outputs, [inner[k] for k, _ in pairs], given)
-        kept = [t for t in found if t is not None]
-        if not kept:
-            return found
-        made = Call(freeze([*inner, *given], kept, checks))(*inputs, *(t for _, t in pairs))
-        rest = iter(made if isinstance(made, tuple) else (made,))
-        return [None if t is None else next(rest) for t in found]
+        inside = self.supports.inside(inner, inputs)
+        stated = [inside.stand_in(v, self.supports.of(t), t) for v, (_, t) in zip(given, pairs, strict=True)]
+        flags = [pair for _, own in stated for pair in own]
+        found = _stable_tangents(outputs, [inner[k] for k, _ in pairs], [v for v, _ in stated], supports=inside)
+        return self.supports.of_call(inside, [*inner, *given], [*inputs, *(t for _, t in pairs)], flags, found, checks)
 
 
-def _terms(
-    fn: ElementwiseFunction, k: int, inputs: Sequence[Variable], output: Variable, t: Variable
-) -> list[Variable]:
-    """What the tangent of operand k adds to that of the result: d * t, and d_conj * conj(t) where t is complex."""
-    terms = []
-    partial = fn.d[k] if fn.d is not None else None
-    if partial is not None:
-        terms.append(REVERSE.gate(t, partial(*inputs, output)))
-    if is_complex(t.type.dtype):
-        if not is_complex(output.type.dtype):
-            return [2 * real(term) for term in terms if term is not None]
-        turned = fn.d_conj[k] if fn.d_conj is not None else None
-        if turned is not None:
-            terms.append(REVERSE.gate(conjugate(t), turned(*inputs, output)))
-    return [term for term in terms if term is not None]
+def _stable_tangents(*given: Any, **options: Any) -> Tangents:
+    """Those of an inner graph, whose formulas a user has written as well."""
+    from tg.gradient import stable
+
+    return stable.tangents(*given, **options)
 
 
 def _as_wide(t: Variable, output: Variable) -> Variable:
@@ -180,6 +198,3 @@ def _as_wide(t: Variable, output: Variable) -> Variable:
     if t.type.ndim == output.type.ndim and all(map(same, t.shape, output.shape)):
         return t
     return broadcast_to(t, output.shape)
-
-
-TOOLS: Final = ForwardTools()

@@ -12,11 +12,13 @@ import difflib
 import functools
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import numpy as np
+
 from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.graph.fact_values import DEFINITIONS, fact_holds
 from tg.graph.nodes import Constant
 from tg.graph.op import Op
-from tg.types.dtypes import BOOL, is_complex, is_integer, is_unsigned
+from tg.types.dtypes import BOOL, is_complex, is_integer, is_unsigned, numpy_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -236,10 +238,19 @@ def _facts(v: Variable) -> frozenset[str]:
 
 def _of_data(c: Constant) -> frozenset[str]:
     dtype, data = c.type.dtype, c.data
+    if not data.ndim:
+        return _of_number(dtype, data.tobytes())
     names = [name for name in ELEMENT if _has(name, dtype)]
     if data.ndim >= 2 and data.shape[-1] == data.shape[-2] and data.size <= LARGEST_CONSTANT:
         names.extend(OF_CONSTANTS)
     return closure((name for name in names if fact_holds(name, data)), dtype)
+
+
+@functools.lru_cache(maxsize=1024)
+def _of_number(dtype: str, content: bytes) -> frozenset[str]:
+    """The facts of a number by its bytes: programs have few."""
+    data = np.frombuffer(content, numpy_dtype(dtype)).reshape(())
+    return closure((name for name in ELEMENT if _has(name, dtype) and fact_holds(name, data)), dtype)
 
 
 assert FACTS.keys() == DEFINITIONS.keys()

@@ -13,7 +13,7 @@ from tg.graph.checks import Check
 from tg.graph.collector import paused
 from tg.graph.nodes import Constant, Variable, apply
 from tg.graph.operators import NAMESPACE
-from tg.types.lengths import AxisLength, Length, Requirements, ScalarValue, is_large, of_atom
+from tg.types.lengths import AxisLength, Length, Requirements, ScalarValue, atoms, is_large, of_atom
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -214,6 +214,15 @@ class FrozenGraph:
             found = _symbolic_types(self)
             object.__setattr__(self, "_symbolic", found)
         return found
+
+    def deciding_lengths(self, number: int) -> frozenset[int]:
+        """The values that decide how long a value is: -1 for any that is no input; lengths of inputs are none."""
+        deciding = set()
+        for atom in (a for n in self.symbolic[number].shape for a in atoms(n)):
+            owner = getattr(getattr(atom, "owner", None), "number", self.arity)
+            if owner >= self.arity or type(atom) is not AxisLength:
+                deciding.add(owner if owner < self.arity else -1)
+        return frozenset(deciding)
 
     def instantiate(self, inputs: Sequence[Variable]) -> tuple[Variable, ...]:
         """The outputs as variables over the given inputs: this graph inlined, without what its checks require."""

@@ -171,6 +171,8 @@ class FunctionGraph:
             outputs = (self.absorb(as_size_variable(self.dims.length(node.op.named_length))),)
         elif node.op.stands_for is not None:
             outputs = self._inlined(node.op.stands_for, operands)
+        elif node.op.only_derives:
+            outputs = self._expanded(node.op, operands)
         else:
             outputs = self._specialized(node, operands)
         made = outputs[0].apply
@@ -180,6 +182,16 @@ class FunctionGraph:
             known[id(node), k + 1] = new
             if old is not None:
                 known[id(old)] = new
+
+    def _expanded(self, op: Op, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
+        """The expansion of an op that differs from it in its derivative alone."""
+        expansion = op.expansion(*operands)
+        outputs = expansion if isinstance(expansion, tuple) else (expansion,)
+        values = (*operands, *self.inputs)  # an expansion may ask for lengths of inputs
+        known: Known = {id(v): v for v in values}
+        for inner, results in sorted_applies(outputs, known=values):
+            self._import_apply(inner, results, known)
+        return tuple(self._imported(v, known) for v in outputs)
 
     def _inlined(self, frozen: FrozenGraph, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
         """The outputs of a graph on values of this one, with its checks."""
@@ -397,6 +409,10 @@ class FunctionGraph:
         ]
         return self.absorb(NAMESPACE.specify_shape(v, [1 if one else None for one in ones])) if any(ones) else v
 
+    def _stated(self, v: Variable) -> Variable:
+        """The value with its lengths stated, as requirements have them."""
+        return self.absorb(NAMESPACE.state_shape(v, [self._resolved_length(n) for n in v.shape]))
+
     def _typed(self, op: Op, operands: tuple[Variable, ...], like: Apply | None) -> tuple[Variable, ...]:
         known = len(self.needs.found)
         types = self._inferred(op, operands)
@@ -531,6 +547,24 @@ class FunctionGraph:
     def freeze(self) -> FrozenGraph:
         """The graph as a closed, immutable program."""
         return _freeze(self)
+
+    def freeze_inside(self, before: FrozenGraph) -> FrozenGraph:
+        """The graph as one that an op holds, which was another before it was rewritten.
+
+        What is known of an output's lengths by a requirement alone is stated there: the op that required it may have
+        been a `SpecifyShape` that is gone, and whoever types the op asks no checks.
+        """
+        frozen = self.freeze()
+        if not self.needs.found:
+            return frozen
+        pairs = zip(before.outputs, frozen.outputs, strict=True)
+        lost = [bool(frozen.deciding_lengths(new) - before.deciding_lengths(old)) for old, new in pairs]
+        if not any(lost):
+            return frozen
+        with self.needs, locs.at(None):
+            outputs = zip(self.outputs, lost, strict=True)
+            self.outputs = tuple(self._stated(v) if one else v for v, one in outputs)
+        return self.freeze()
 
 
 @final
@@ -884,7 +918,7 @@ def _freeze(graph: FunctionGraph) -> FrozenGraph:
 
 
 def _origin(node: Apply) -> Origin:
-    return Origin((node.loc,)) if node.loc is not None else Origin()
+    return Origin((node.loc,), node.loc.rules) if node.loc is not None else Origin()
 
 
 def _derived(frozen: FrozenGraph) -> FrozenGraph:

@@ -7,13 +7,13 @@ takes no part in equality, hashing, text or generated code.
 from __future__ import annotations
 
 import contextlib
-import functools
 import linecache
 import sys
 import threading
 from pathlib import PurePath
 from typing import TYPE_CHECKING, final
 
+from tg.callers import is_inside, outside
 from tg.errors import TgError
 
 if TYPE_CHECKING:
@@ -23,12 +23,16 @@ if TYPE_CHECKING:
 
 @final
 class Loc:
-    """A place in the user's program."""
+    """A place in the user's program, and the rules by which what was made there got a stable form for derivatives."""
 
-    __slots__ = ("code", "instruction")
+    __slots__ = ("code", "instruction", "rules")
 
-    def __init__(self, code: CodeType, instruction: int) -> None:
-        self.code, self.instruction = code, instruction
+    def __init__(self, code: CodeType, instruction: int, rules: tuple[str, ...] = ()) -> None:
+        self.code, self.instruction, self.rules = code, instruction, rules
+
+    def by(self, rule: str) -> Loc:
+        """The same place, for what a further rule has made."""
+        return Loc(self.code, self.instruction, (*self.rules, rule))
 
     @property
     def line(self) -> int:
@@ -56,39 +60,16 @@ class Loc:
         return f"Loc({self})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_restored, (self.file, self.line, self.code.co_name))
+        return (_restored, (self.file, self.line, self.code.co_name, self.rules))
 
 
-def _restored(file: str, line: int, function: str) -> Loc:
+def _restored(file: str, line: int, function: str, rules: tuple[str, ...]) -> Loc:
     """A place of another process, in a code object that has nothing but the place."""
     code = compile("", file, "exec").replace(co_name=function, co_firstlineno=line)
-    return Loc(code, -1)
+    return Loc(code, -1, rules)
 
 
-# contextlib runs tg's context managers; what the last two do with a variable is done where the user called them
-_PACKAGES = {"tg", "pluggy", "contextlib", "numpy", "scipy"}
-_PROGRAMS = {"tg.demo."}  # in those packages: modules whose lines are a user's all the same
 _LOCAL = threading.local()
-
-
-@functools.cache
-def _is_inside(module: str) -> bool:
-    """Whether a module belongs to tg or a plugin: asked by name, since code objects of two files may be equal."""
-    return module.partition(".")[0] in _PACKAGES and not module.startswith(tuple(_PROGRAMS))
-
-
-def claim(module: str) -> None:
-    """Take the package of a module, a plugin's, for a part of tg: no line in it is the user's."""
-    package = module.partition(".")[0]
-    if package not in _PACKAGES:
-        _PACKAGES.add(package)
-        _is_inside.cache_clear()
-
-
-def disclaim(prefix: str) -> None:
-    """Take the modules whose names begin so for a user's, although their package is a part of tg."""
-    _PROGRAMS.add(prefix)
-    _is_inside.cache_clear()
 
 
 def here() -> Loc | None:
@@ -96,18 +77,14 @@ def here() -> Loc | None:
     fixed: Loc | None = getattr(_LOCAL, "fixed", None)
     if fixed is not None or getattr(_LOCAL, "muted", False):
         return fixed
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if not _is_inside(frame.f_globals.get("__name__", "")):
-            return Loc(frame.f_code, frame.f_lasti)
-        frame = frame.f_back
-    return None
+    frame = outside()
+    return Loc(frame.f_code, frame.f_lasti) if frame is not None else None
 
 
 def is_called_by(package: str) -> bool:
     """Whether a module of a package lies between the user's line that is being executed and tg."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_inside(module := frame.f_globals.get("__name__", "")):
+    while frame is not None and is_inside(module := frame.f_globals.get("__name__", "")):
         if module.partition(".")[0] == package:
             return True
         frame = frame.f_back
@@ -143,7 +120,7 @@ def created_at(file: str, line: int, function: str = "<module>") -> contextlib.A
         >>> str(y.apply.loc)
         'model.py:12 in likelihood'
     """
-    return at(_restored(file, line, function))
+    return at(_restored(file, line, function, ()))
 
 
 def _text() -> str | None:

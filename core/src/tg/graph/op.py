@@ -130,6 +130,8 @@ class Op(Frozen):
     opaque: ClassVar[bool] = False  # a field of another kind than text can hold: printed, neither parsed nor cached
     pointwise: ClassVar[bool] = False  # applies to each element alone, over operands that broadcast
     repeats: ClassVar[bool] = False  # repeats operands along axes of length 1
+    gathers: ClassVar[bool] = False  # gives elements of its first operand at places that others say
+    scatters: ClassVar[bool] = False  # puts elements of its second operand into its first
     has_effect: ClassVar[bool] = False  # does something besides its result: never computed when compiling
     only_derives: ClassVar[bool] = False  # says something of the derivative alone: importing a program removes it
     calls_python: ClassVar[bool] = False  # calls a Python function of NumPy arrays, which no compiled program can

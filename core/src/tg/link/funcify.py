@@ -64,6 +64,9 @@ class FuncifyExecutable(Executable):
         if linker.owned is not None:
             self.to_numpy = linker.owned  # type: ignore[method-assign,assignment]
 
+    def is_spread(self, value: object) -> bool:
+        return self._linker.is_spread is not None and self._linker.is_spread(value, self._options)
+
     @property
     def compiles(self) -> int:
         """How many times the program was traced: once for each combination of sizes, shapes and, for some, layouts."""
@@ -328,6 +331,8 @@ class FuncifyLinker(Linker):
         views: ops and elementwise functions whose rules may return an operand or a view of one; of a library that
             compiles, those that stay views. Outputs made by them are copied when they share memory with an input or
             another output.
+        is_spread: `is_spread(value, options)`, whether an argument of a call is an array of the library that lies on
+            several devices, and is not brought together: the compiled function takes it as it is.
         traceable: `traceable(function)` makes of a `tg.link.linker.Traceable` a function that programs of the library's
             users may trace and differentiate; None: there are no such programs.
     """
@@ -350,6 +355,7 @@ class FuncifyLinker(Linker):
         waits: bool = False,
         special: Callable[[Callable[..., Any], Site], Callable[..., Any] | None] | None = None,
         views: frozenset[object] = frozenset(),
+        is_spread: Callable[[object, Any], bool] | None = None,
         traceable: Callable[[Traceable], Callable[..., Sequence[Any]]] | None = None,
     ) -> None:
         self.to_native, self.to_numpy, self.views = to_native, to_numpy, views
@@ -359,7 +365,7 @@ class FuncifyLinker(Linker):
             raise PluginError(message("FuncifyLinker: length: found a function, needed jit beside it"))
         self.argument, self.jit, self.scope, self.length = argument, jit, scope, length
         self.inner = inner if jit is None else None
-        self._traceable = traceable
+        self._traceable, self.is_spread = traceable, is_spread
         self.context = context or (lambda options: options)
         self.ready = ready or (lambda outputs: outputs)
         self.owned, self.waits, self.special = owned, waits, special

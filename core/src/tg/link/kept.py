@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 import numpy as np
 
 from tg.cache.entries import Cache
+from tg.graph.frozen import Origin
 from tg.graph.loc import Loc
 from tg.graph.nodes import Constant
 from tg.graph.text.printer import inner_graphs
@@ -102,8 +103,12 @@ def _write(data: bytes, path: Path) -> None:
     path.write_bytes(data)
 
 
-def dumped(value: Any, locs: Sequence[Loc], constants: Sequence[Constant], most: int) -> bytes | None:
-    """A value as bytes in which lines and large constants are places; None if there is no way, or it is longer."""
+def dumped(value: Any, locs: Sequence[Loc | None] | None, constants: Sequence[Constant], most: int) -> bytes | None:
+    """A value as bytes in which lines and large constants are places; None if there is no way, or it is longer.
+
+    Args:
+        locs: None leaves the lines out.
+    """
     file = io.BytesIO()
     try:
         _Pickler(file, locs, constants).dump(value)
@@ -112,8 +117,11 @@ def dumped(value: Any, locs: Sequence[Loc], constants: Sequence[Constant], most:
     return file.getvalue() if file.tell() <= most else None
 
 
-def loaded(data: bytes | None, locs: Sequence[Loc], constants: Sequence[Constant]) -> Any:
-    """The value of such bytes, with the lines and constants of an equal expression; None if they cannot be read."""
+def loaded(data: bytes | None, locs: Sequence[Loc | None], constants: Sequence[Constant]) -> Any:
+    """The value of such bytes, with the lines and constants of an equal expression; None if they cannot be read.
+
+    An expression whose text was parsed has no lines, and its nodes then have none.
+    """
     if data is None:
         return None
     try:
@@ -126,36 +134,50 @@ def loaded(data: bytes | None, locs: Sequence[Loc], constants: Sequence[Constant
 class _Pickler(pickle.Pickler):
     """Writes lines and large constants as their places in the expression."""
 
-    def __init__(self, file: io.BytesIO, locs: Sequence[Loc], constants: Sequence[Constant]) -> None:
+    def __init__(self, file: io.BytesIO, locs: Sequence[Loc | None] | None, constants: Sequence[Constant]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self._locs = {id(loc): k for k, loc in reversed([*enumerate(locs)])}
+        self._locs = None if locs is None else {id(loc): k for k, loc in reversed([*enumerate(locs)])}
         self._data = {c.key: k for k, c in enumerate(constants) if c.data.nbytes > LARGE}
 
-    def persistent_id(self, value: Any) -> tuple[str, int] | None:
-        """The place, of what has one.
+    def persistent_id(self, value: Any) -> tuple[str, Any] | None:
+        """The place, of what has one; of an origin the places of its lines, and its rules.
 
         Raises:
             Unnamed: a line that is none of the expression's.
         """
+        if type(value) is Origin and value.locs:
+            return "origin", (self._places(value.locs), value.rules)
         if type(value) is Loc:
-            place = self._locs.get(id(value))
-            if place is None:
-                raise Unnamed
-            return "loc", place
+            return "loc", self._places((value,))
         if type(value) is np.ndarray and value.nbytes > LARGE:
             place = self._data.get(Constant(value).key)
             return None if place is None else ("data", place)
         return None
+
+    def _places(self, locs: Sequence[Loc]) -> tuple[int, ...]:
+        places = [] if self._locs is None else [self._locs.get(id(loc)) for loc in locs]
+        if None in places:
+            raise Unnamed
+        return tuple(places)  # type: ignore[arg-type]
 
 
 @final
 class _Unpickler(pickle.Unpickler):
     """Reads what `_Pickler` has written of an equal expression."""
 
-    def __init__(self, file: io.BytesIO, locs: Sequence[Loc], constants: Sequence[Constant]) -> None:
+    def __init__(self, file: io.BytesIO, locs: Sequence[Loc | None], constants: Sequence[Constant]) -> None:
         super().__init__(file)
-        self._places: dict[str, Sequence[Any]] = {"loc": locs, "data": [c.data for c in constants]}
+        self._locs, self._constants = locs, constants
 
-    def persistent_load(self, place: tuple[str, int]) -> Any:
-        """The line, or the data of the constant, at a place."""
-        return self._places[place[0]][place[1]]
+    def persistent_load(self, reference: tuple[str, Any]) -> Any:
+        """The data of the constant, the line (None if the expression has none) or the origin of these places."""
+        kind, place = reference
+        if kind == "data":
+            return self._constants[place].data
+        if kind == "loc":
+            return next(iter(self._lines(place)), None)
+        places, rules = place
+        return Origin(self._lines(places), rules)
+
+    def _lines(self, places: Sequence[int]) -> tuple[Loc, ...]:
+        return tuple([loc for k in places if k < len(self._locs) and (loc := self._locs[k]) is not None])

@@ -210,6 +210,10 @@ class Executable(abc.ABC):
         inputs nor each other, and are ready. With a status other than () the outputs mean nothing.
         """
 
+    def is_spread(self, value: object) -> bool:
+        """Whether an argument is an array of the backend's that lies on several devices: `run` takes it as it is."""
+        return False
+
     def run_to_numpy(self, arrays: Sequence[np.ndarray[Any, Any]]) -> tuple[Sequence[np.ndarray[Any, Any]], Status]:
         """As `run`, with each output as `to_numpy` gives it."""
         outputs, status = self.run(arrays)

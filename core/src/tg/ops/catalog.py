@@ -77,6 +77,7 @@ from tg.ops.linalg import (
     schur,
     solving,
     spectral,
+    spectral_functions,
     triangular,
 )
 from tg.ops.random import continuous, counts, gammas, integers, keys, transformed, vectors
@@ -146,6 +147,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     schur.FAMILY,
     solving.FAMILY,
     spectral.FAMILY,
+    spectral_functions.FAMILY,
     triangular.FAMILY,
     keys.FAMILY,
     continuous.FAMILY,
@@ -175,6 +177,7 @@ INTERNAL: Final[dict[str, Any]] = {
     "axis_length": shape.axis_length,
     "dim_length": dims.dim_length,
     "fit_check": length_checks.fit_check,
+    "state_shape": shape.state_shape,
     "IndexedUpdates": index_updates.IndexedUpdates,
     "getitem": index_syntax.getitem,
     "numpy_ufunc": numpy_protocol.numpy_ufunc,

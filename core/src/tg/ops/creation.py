@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 LIMIT: Final = 1 << 63  # int64 holds the integers below it, down to its negative
 MOST: Final = 1 << 62  # values in an array
+COUNTABLE: Final = 1 << 53  # lengths up to this `np.arange` has exactly: it counts in float64
 
 
 @final
@@ -56,7 +57,10 @@ class Arange(Op):
 
     def perform(self, *sizes: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
         """`np.arange`."""
-        return (np.arange(int(sizes[0]) if self.length is None else self.length, dtype=np.int64),)
+        n = int(sizes[0]) if self.length is None else self.length
+        if n > COUNTABLE:
+            np.empty(n, np.int64)  # raises MemoryError
+        return (np.arange(n, dtype=np.int64),)
 
     def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
         """The size is a length."""
@@ -260,7 +264,7 @@ def zeros(shape: Any, *, dtype: object = "float64") -> Variable:
     Source:
         numpy.zeros
     """
-    return full(shape, 0, dtype=dtype)
+    return full(shape, 0, dtype=dtype_name(dtype))
 
 
 def ones(shape: Any, *, dtype: object = "float64") -> Variable:
@@ -269,7 +273,7 @@ def ones(shape: Any, *, dtype: object = "float64") -> Variable:
     Source:
         numpy.ones
     """
-    return full(shape, 1, dtype=dtype)
+    return full(shape, 1, dtype=dtype_name(dtype))
 
 
 def full_like(x: Any, fill_value: Any, *, dtype: object = None) -> Variable:

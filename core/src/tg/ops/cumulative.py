@@ -127,14 +127,14 @@ class CumProdPullback(Op):
         return (x,)
 
     def expansion(self, *inputs: Variable) -> Variable:
-        """Sums from the end over x[j] where that is not 0; at the first 0 with that taken as 1; 0 at later ones."""
+        """Sums from the end over x[j] where that is not 0; at the first 0 with that taken as 1; at others 0 of dy."""
         x, dy = inputs
         kind = numpy_dtype(x.type.dtype).type
         null = equal(x, kind(0))
         first = logical_and(null, equal(Accumulate(add, -1)(cast_variable(null, "int64")), 1))
         plain = _from_the_end(multiply(dy, Accumulate(multiply, -1)(x)), -1)
         filled = _from_the_end(multiply(dy, Accumulate(multiply, -1)(where(first, kind(1), x))), -1)
-        return where(null, where(first, filled, kind(0)), divide(plain, where(null, kind(1), x)))
+        return where(first, filled, divide(plain, where(null, kind(1), x)))
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]

@@ -21,7 +21,7 @@ from tg.ops.shape import ravel, with_lengths
 from tg.ops.sorting import searchsorted
 from tg.types.dtypes import accumulator, is_complex, is_inexact, is_integer, numpy_dtype
 from tg.types.lengths import add as add_lengths
-from tg.variables.conversion import as_variable, promoted
+from tg.variables.conversion import as_variable, plain_integer, promoted
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
@@ -101,7 +101,8 @@ def histogram_bin_edges(x: Any, bins: Any = 10, range: Any = None) -> Variable:
     x = as_variable(x)
     if isinstance(bins, str):
         raise InputError(message(f"histogram: bins: found {bins!r}, needed a number or edges"))
-    if not isinstance(bins, int | np.integer):
+    bins = plain_integer(bins)
+    if not isinstance(bins, int):
         edges = as_variable(bins)
         if edges.type.ndim != 1:
             raise ShapeError(message(f"histogram: bins: found {edges.type}, needed a number or a vector of edges"))

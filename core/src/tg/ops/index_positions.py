@@ -21,7 +21,7 @@ from tg.ops.shape import broadcast_to
 from tg.types.dtypes import is_integer
 from tg.types.lengths import AxisLength, Length, NamedLength, same
 from tg.types.lengths import broadcast as broadcast_lengths
-from tg.variables.conversion import as_variable
+from tg.variables.conversion import as_variable, plain_integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ def positions_by_steps(length: int | Length, e: slice) -> Variable:
 
 def _clamped(bound: Any, n: Variable, low: Variable, high: Variable) -> Variable:
     """A bound of a slice in [low, high], negative ones counted from the end."""
-    v = as_variable(bound)
+    v = as_variable(plain_integer(bound))
     if v.type.ndim or not is_integer(v.type.dtype):
         raise InputError(message(f"slice: found the bound {bound!r}, needed an integer scalar"))
     v = cast_variable(v, "int64")

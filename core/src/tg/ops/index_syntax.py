@@ -29,7 +29,7 @@ from tg.types.lengths import floor_divide as divide_lengths
 from tg.types.lengths import maximum as max_length
 from tg.types.lengths import minimum as min_length
 from tg.types.lengths import subtract as subtract_lengths
-from tg.variables.conversion import as_variable, holds_variable
+from tg.variables.conversion import as_variable, holds_variable, plain_integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -181,7 +181,8 @@ def _part(n: int | Length, e: Any, arrays: bool, mode: str) -> Part:
         return _slice_part(n, e)
     if isinstance(e, Positions):
         return Part("array", positions=e.variable)
-    if not isinstance(e, Variable | Length | int | np.integer | list | np.ndarray):
+    e = plain_integer(e)
+    if not isinstance(e, Variable | Length | int | list | np.ndarray):
         raise InputError(message(f"index: found {e!r}, needed integers, masks, slices, None or ..."))
     i = as_variable(np.asarray(e, np.int64) if isinstance(e, list) and not e else e)
     if not is_integer(i.type.dtype):
@@ -223,13 +224,14 @@ def _known_step(step: Any) -> int | Length:
         return 1
     if isinstance(step, Variable) and step.type.ndim == 0 and is_integer(step.type.dtype):
         step = size_value(cast_variable(step, "int64"))
-    if not isinstance(step, int | np.integer | Length) or isinstance(step, bool):
+    step = plain_integer(step)
+    if not isinstance(step, int | Length) or isinstance(step, bool):
         raise InputError(message(f"slice: step: found {step!r}, needed an integer"))
     if isinstance(step, Length):
         return step
     if step == 0:
         raise DomainError(message(NO_STEP))
-    return int(step)
+    return step
 
 
 def _stepped(x: Variable, index: Any) -> tuple[Variable, Any]:
@@ -258,14 +260,13 @@ def _bound(value: Any, n: int | Length, low: int | Length, high: int | Length, d
     if value is None:
         return default
     v: int | Length
+    value = plain_integer(value)
     if isinstance(value, Variable):
         if value.type.ndim or not is_integer(value.type.dtype):
             raise InputError(message(f"slice: found the bound {value!r}, needed an integer scalar"))
         v = size_value(cast_variable(value, "int64"))
-    elif type(value) is Length:
+    elif type(value) is Length or (isinstance(value, int) and not isinstance(value, bool)):
         v = value
-    elif isinstance(value, int | np.integer) and not isinstance(value, bool):
-        v = int(value)
     else:
         raise InputError(message(f"slice: found the bound {value!r}, needed an integer"))
     if isinstance(v, int):

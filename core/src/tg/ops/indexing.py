@@ -36,7 +36,7 @@ from tg.types.dtypes import is_float, is_integer, is_unsigned
 from tg.types.lengths import Length, require_same, same
 from tg.types.lengths import subtract as subtract_lengths
 from tg.types.tensor_type import TensorType
-from tg.variables.conversion import as_variable, axes_from_end, axis_from_end, need_axes
+from tg.variables.conversion import as_variable, axes_from_end, axis_from_end, need_axes, plain_integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -133,7 +133,7 @@ def wrap_index(i: Any, n: Any, mode: str = "raise") -> Variable:
     """
     if mode not in MODES:
         raise InputError(message(f"index: found mode {mode!r}, needed one of {', '.join(MODES)}"))
-    i = as_variable(i)
+    i = as_variable(plain_integer(i))
     if mode == "wrap":
         i, mode = _counted_on(i, n), "promise" if isinstance(n, int) and n > 0 else "raise"
     if isinstance(i, Constant) and isinstance(n, int) and is_integer(i.type.dtype):
@@ -282,6 +282,8 @@ class SliceUpdate(Op):
         x (..., n1, ..., nk), v (..., sizes) -> y as x; operands after v are the starts that are None
     """
 
+    scatters = True
+
     starts: tuple[int | None, ...]
     steps: tuple[int, ...]
     fn: ElementwiseFunction | None = None  # None: replace
@@ -350,6 +352,8 @@ class Gather(Op):
     Source:
         numpy advanced indexing, with the index axes always in front
     """
+
+    gathers = True
 
     axes: tuple[int, ...]
 
@@ -424,6 +428,8 @@ class Scatter(Op):
         numpy.ufunc.at and assignment to an advanced index
     """
 
+    scatters = True
+
     axes: tuple[int, ...]
     fn: ElementwiseFunction | None = None  # None: replace
 
@@ -477,7 +483,7 @@ class Scatter(Op):
         if dy is None:
             return (None,) * len(inputs)
         x, v, *indices = inputs
-        return (*scatter_pullback(self, x, v, indices, outputs[0], dy), *(None for _ in indices))
+        return (*scatter_pullback(tools, self, x, v, indices, outputs[0], dy), *(None for _ in indices))
 
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
         """Array and values carry the batch; unless indices do that of the values goes behind the index axes."""

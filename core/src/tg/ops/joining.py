@@ -114,7 +114,7 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Variable]:
     n = x.shape[k]
     indices_or_sections = known_integer(indices_or_sections)
     if not _is_count(indices_or_sections):
-        return _cut(x, k, indices_or_sections)
+        return _cut("split", x, k, indices_or_sections)
     parts = _count(indices_or_sections, "split")
     if isinstance(n, int) and n % parts:
         raise ShapeError(message(f"split: found a length of {n}, needed a multiple of {parts}"))
@@ -134,7 +134,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Variabl
     k = axis_from_end(axis, x.type.ndim, "array_split")
     indices_or_sections = known_integer(indices_or_sections)
     if not _is_count(indices_or_sections):
-        return _cut(x, k, indices_or_sections)
+        return _cut("array_split", x, k, indices_or_sections)
     parts, n = _count(indices_or_sections, "array_split"), x.shape[k]
     if isinstance(n, int):
         sizes: list[int | Length] = [n // parts + (i < n % parts) for i in range(parts)]
@@ -152,7 +152,7 @@ def _zero() -> int | Length:
 
 
 def _is_count(given: Any) -> bool:
-    return isinstance(given, int | np.integer) and not isinstance(given, bool)
+    return isinstance(given, int) and not isinstance(given, bool)
 
 
 def _count(given: Any, what: str) -> int:
@@ -161,10 +161,14 @@ def _count(given: Any, what: str) -> int:
     return int(given)
 
 
-def _cut(x: Variable, k: int, positions: Any) -> list[Variable]:
+def _cut(what: str, x: Variable, k: int, positions: Any) -> list[Variable]:
     from tg.ops.index_syntax import getitem
 
-    bounds = [None, *(int(p) if isinstance(p, np.integer) else p for p in positions), None]
+    if not (isinstance(positions, tuple | list | range) or getattr(positions, "ndim", 0) == 1):
+        hint = "a result for each part is made when the expression is: their number is an int"
+        found = positions.type if isinstance(positions, Variable) else repr(positions)
+        raise InputError(message(f"{what}: found {found}, needed a number of parts, or a list of positions", hint=hint))
+    bounds = [None, *positions, None]
     before = (slice(None),) * (x.type.ndim + k)
     return [getitem(x, (*before, slice(a, b))) for a, b in itertools.pairwise(bounds)]
 

@@ -2,30 +2,62 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from tg.errors import InputError, ShapeError, message
-from tg.ops.elementwise.arithmetic import absolute, power, sqrt, square
-from tg.ops.elementwise.cast import cast_variable
+from tg.graph.op import Op
+from tg.ops.elementwise.arithmetic import absolute, add, divide, flat_power, kink, power, sqrt, square
+from tg.ops.elementwise.cast import cast_variable, widened
 from tg.ops.elementwise.comparison import equal, not_equal, where
 from tg.ops.family import Family
 from tg.ops.linalg.spectral import svdvals
-from tg.ops.reduction import max, min, sum
-from tg.ops.shape import expand_dims_at, moveaxis, squeeze
-from tg.types.dtypes import is_complex, is_inexact, numpy_dtype
+from tg.ops.reduction import Reduce, max, min, reduce_sum, sum
+from tg.ops.shape import broadcast_to, expand_dims_at, moveaxis, squeeze
+from tg.types.dtypes import in_float32, is_complex, is_inexact, numpy_dtype
 from tg.variables.conversion import as_variable, axis_from_end
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tg.graph.nodes import Variable
+    from tg.types.tensor_type import TensorType
 
 
-def root(x: Variable) -> Variable:
-    """The square root, whose derivative at 0 is taken as 0."""
-    kind = numpy_dtype(x.type.dtype).type
-    null = equal(x, kind(0))
-    return where(null, kind(0), sqrt(where(null, kind(1), x)))
+@final
+class Norm(Op):
+    """The root of the sum of squares over axes; its derivative at 0 is 0, once.
+
+    Shapes:
+        x (..., n, ...) -> y (... ...), without the axes
+    Dtypes:
+        real floating in, the same out.
+    """
+
+    axes: tuple[int, ...]
+    has_expansion = True
+    only_derives = True
+
+    def infer(self, x: TensorType) -> tuple[TensorType, ...]:
+        """The shape without the axes."""
+        return Reduce(add, self.axes).infer(x)
+
+    def expansion(self, *inputs: Variable) -> Variable:
+        """As it is written."""
+        return sqrt(reduce_sum(square(inputs[0]), self.axes))
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """The cotangent times x / y; the slope at 0 has no slope itself."""
+        (x,), (y,), (dy,) = inputs, outputs, cotangents
+        if dy is None:
+            return (None,)
+        length = expand_dims_at(y, self.axes)
+        null = equal(length, numpy_dtype(x.type.dtype).type(0))
+        slope = where(null, kink(length), divide(x, length))
+        return (tools.times(broadcast_to(expand_dims_at(dy, self.axes), x.shape), slope),)
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, *, keepdims: bool = False) -> Variable:
@@ -38,7 +70,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, *, keepdims: bool = False) -
         axis: an integer for vectors, two for matrices; None takes the array as the vector or matrix it is, and all
             elements if `ord` is None too.
     Dtypes:
-        that of x, of its parts if it is complex, float64 for bool and integers.
+        that of x, of its parts if it is complex, float64 for bool and integers. Of halves all is computed in float32,
+        and rounded once.
     Raises:
         InputError: no such norm.
         ShapeError: `axis` is None and the array is neither vector nor matrix.
@@ -46,6 +79,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, *, keepdims: bool = False) -
         numpy.linalg.norm
     """
     x = as_variable(x)
+    if in_float32(x.type.dtype) != x.type.dtype:
+        return cast_variable(norm(widened(x), ord, axis, keepdims=keepdims), x.type.dtype)
     x = x if is_inexact(x.type.dtype) else cast_variable(x, "float64")
     if axis is None and ord is not None and x.type.ndim not in (1, 2):
         raise ShapeError(message(f"norm: found {x.type} and no axis, needed a vector or a matrix"))
@@ -54,7 +89,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, *, keepdims: bool = False) -
         tuple(range(-x.type.ndim, 0)) if given is None else tuple(axis_from_end(k, x.type.ndim, "norm") for k in given)
     )
     if ord is None:
-        return root(sum(_squares(x), places, keepdims=keepdims))
+        return _length(x, places, keepdims)
     if len(places) == 1:
         return _vector_norm(x, ord, places, keepdims)
     if len(places) == 2:
@@ -62,15 +97,16 @@ def norm(x: Any, ord: Any = None, axis: Any = None, *, keepdims: bool = False) -
     raise ShapeError(message(f"norm: axis: found {axis}, needed one axis for vectors or two for matrices"))
 
 
-def _squares(x: Variable) -> Variable:
-    return square(absolute(x) if is_complex(x.type.dtype) else x)
+def _length(x: Variable, axes: tuple[int, ...], keepdims: bool) -> Variable:
+    size = Norm(axes)(absolute(x) if is_complex(x.type.dtype) else x)
+    return expand_dims_at(size, axes) if keepdims and axes else size
 
 
 def _vector_norm(x: Variable, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Variable:
     if isinstance(ord, str):
         raise InputError(message(f"norm: ord: found {ord!r} for vectors, needed a number"))
     if ord == 2:
-        return root(sum(_squares(x), axes, keepdims=keepdims))
+        return _length(x, axes, keepdims)
     size = absolute(x)
     if ord in (np.inf, -np.inf):
         return (max if ord > 0 else min)(size, axes, keepdims=keepdims)
@@ -79,22 +115,13 @@ def _vector_norm(x: Variable, ord: Any, axes: tuple[int, ...], keepdims: bool) -
         return sum(cast_variable(not_equal(size, kind(0)), size.type.dtype), axes, keepdims=keepdims)
     if ord == 1:
         return sum(size, axes, keepdims=keepdims)
-    total = sum(_power(size, kind(ord), positive=ord > 0), axes, keepdims=keepdims)
-    return _power(total, kind(1 / ord), positive=ord > 0)
-
-
-def _power(x: Variable, exponent: Any, *, positive: bool) -> Variable:
-    """A power; at 0 the derivative of a positive one is taken as 0."""
-    if not positive:
-        return power(x, exponent)
-    kind = numpy_dtype(x.type.dtype).type
-    null = equal(x, kind(0))
-    return where(null, kind(0), power(where(null, kind(1), x), exponent))
+    inner, outer = (power, power) if ord < 0 else (flat_power if ord < 1 else power, flat_power)
+    return outer(sum(inner(size, kind(ord)), axes, keepdims=keepdims), kind(1 / ord))
 
 
 def _matrix_norm(x: Variable, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Variable:
     if ord == "fro":
-        return root(sum(_squares(x), axes, keepdims=keepdims))
+        return _length(x, axes, keepdims)
     if ord in (2, -2, "nuc"):
         values = svdvals(moveaxis(x, axes, (-2, -1)))
         combined = sum(values, -1) if ord == "nuc" else (max if ord > 0 else min)(values, -1)
@@ -109,4 +136,4 @@ def _matrix_norm(x: Variable, ord: Any, axes: tuple[int, ...], keepdims: bool) -
     return found if keepdims else squeeze(found, kept)
 
 
-FAMILY = Family("norm", functions=(norm,))
+FAMILY = Family("norm", ops=(Norm,), functions=(norm,))

@@ -90,15 +90,19 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Varia
 
 def _pairs(given: Any, ndim: int, what: str) -> list[tuple[Any, Any]]:
     """One (before, after) for each axis, from a value, a pair, or a list of pairs."""
-    if not isinstance(given, tuple | list | np.ndarray):
+    if not _is_several(given):
         return [(given, given)] * ndim
-    rows = [tuple(r) if isinstance(r, tuple | list | np.ndarray) else r for r in given]
+    rows = [tuple(r) if _is_several(r) else r for r in given]
     if not any(isinstance(r, tuple) for r in rows):
         rows = [tuple(rows)]
     pairs = [r * 2 if isinstance(r, tuple) and len(r) == 1 else r for r in rows]
     if len(pairs) not in (1, ndim) or any(not isinstance(p, tuple) or len(p) != 2 for p in pairs):
         raise InputError(message(f"pad: {what}: found {given!r}, needed one pair, or one for each of {ndim} axes"))
     return pairs * (ndim if len(pairs) == 1 else 1)
+
+
+def _is_several(given: Any) -> bool:
+    return isinstance(given, tuple | list) or (isinstance(given, np.ndarray) and given.ndim > 0)
 
 
 def _padded(x: Variable, k: int, pair: tuple[int, int], mode: str, given: Any, options: Any) -> Variable:

@@ -9,7 +9,7 @@ import numpy as np
 from tg.errors import DtypeError, InputError, message
 from tg.graph.nodes import Constant, as_size_variable
 from tg.ops.elementwise.arithmetic import add, divide, floor_divide, multiply, subtract
-from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.cast import cast_variable, widened
 from tg.ops.elementwise.comparison import (
     equal,
     greater,
@@ -152,11 +152,12 @@ def _between(rows: Variable, share: Variable, method: str) -> Variable:
         if method == "midpoint":
             weight = where(greater(weight, 0.0), 0.5, 0.0)
         second = take(rows, cast_variable(low + 1.0, "int64"), -1, mode="promise")
-        mixed = _mixed(first, second, cast_variable(weight, rows.type.dtype))
+        first, second = widened(first), widened(second)
+        mixed = _mixed(first, second, cast_variable(weight, first.type.dtype))
         if method is MEAN:
             infinite = logical_and(logical_or(isinf(first), isinf(second)), greater(weight, 0.0))
             mixed = where(infinite, add(first, second), mixed)
-        first = mixed
+        first = cast_variable(mixed, rows.type.dtype)
     return _without_nan(rows, first, share.type.ndim) if is_inexact(rows.type.dtype) else first
 
 

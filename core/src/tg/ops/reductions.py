@@ -28,7 +28,7 @@ from tg.ops.elementwise.comparison import equal, logical_and, logical_or, where
 from tg.ops.shape import broadcast_to
 from tg.ops.shape_ops import sum_facts
 from tg.rewrite.phases import EXACT, REASSOCIATES, SIGNED_ZERO
-from tg.types.dtypes import BOOL, dtype_name, is_complex, is_float, is_inexact, numpy_dtype
+from tg.types.dtypes import BOOL, dtype_name, in_float32, is_complex, is_float, is_inexact, numpy_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,15 +42,11 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
     Pullback = Callable[[Any, Reduce, Variable, Variable, Variable], Variable]  # tools, op, x, y, dy -> dx
     RunningPullback = Callable[[Accumulate, Variable, Variable, Variable], Variable]  # op, x, y, dy -> dx
-    # op, x, v, indices, y, dy -> dx, dv
+    # tools, op, x, v, indices, y, dy -> dx, dv
     ScatterPullback = Callable[
-        [Scatter, Variable, Variable, Sequence[Variable], Variable, Variable], tuple[Variable, Variable]
+        [Any, Scatter, Variable, Variable, Sequence[Variable], Variable, Variable],
+        tuple[Variable | None, Variable | None],
     ]
-
-
-def in_float32(dtype: str) -> str:
-    """float32 for a half, else the dtype itself: what elements are combined in where no more is needed."""
-    return "float32" if dtype in ("float16", "bfloat16") else dtype
 
 
 def in_double(dtype: str) -> str:
@@ -148,14 +144,18 @@ class Reduction:
 
     def perform(self, x: Array, axes: tuple[int, ...]) -> Array:
         """The elements along axes combined: by NumPy's ufunc, or pair by pair; floating sums are always pairwise."""
-        in_rows = self.kind == "other" or (self.is_sum and bool(axes) and x.dtype.kind in "fc")
+        dtype = dtype_name(x.dtype)
+        in_rows = self.kind == "other" or (self.is_sum and bool(axes) and is_inexact(dtype))
         if not in_rows:
             assert self.fn.numpy is not None
-            return np.asarray(self.fn.numpy.reduce(x, axis=axes, initial=self.identity(dtype_name(x.dtype))))
+            return np.asarray(self.fn.numpy.reduce(x, axis=axes, initial=self.identity(dtype)))
         lead = [k for k in range(-x.ndim, 0) if k not in axes]
         rows = np.ascontiguousarray(np.transpose(x, (*lead, *axes)))
         flat = rows.reshape((*(x.shape[k] for k in lead), int(np.prod([x.shape[k] for k in axes]))))
-        return np.asarray(np.add.reduce(flat, axis=-1)) if self.is_sum else self._in_pairs(flat)
+        if not self.is_sum:
+            return self._in_pairs(flat)
+        # NumPy adds bfloat16 one after the other, and 66,000 times 0.5 to 128.
+        return np.asarray(np.add.reduce(flat, axis=-1, dtype=in_float32(dtype)))
 
     def _in_pairs(self, x: Array) -> Array:
         """The elements along the last axis combined two by two."""
@@ -197,7 +197,7 @@ def by_element(d: Callable[[Variable, Variable], Variable | float]) -> Pullback:
 
     def pullback(tools: Any, op: Reduce, x: Variable, y: Variable, dy: Variable) -> Variable:
         spread = broadcast_to(op.restore(dy), x.shape)
-        return tools.gate(spread, d(x, op.restore(y)))  # type: ignore[no-any-return]
+        return tools.times(spread, d(x, op.restore(y)))  # type: ignore[no-any-return]
 
     return pullback
 
@@ -224,7 +224,7 @@ def _of_product(tools: Any, op: Reduce, x: Variable, y: Variable, dy: Variable) 
     from tg.ops.reduction import product_of_others
 
     spread = broadcast_to(op.restore(dy), x.shape)
-    return tools.gate(spread, product_of_others(x, op.axes))  # type: ignore[no-any-return]
+    return tools.times(spread, product_of_others(x, op.axes))  # type: ignore[no-any-return]
 
 
 SUM: Final = Reduction(

@@ -33,7 +33,15 @@ from tg.ops.shape_ops import (
 )
 from tg.types.dtypes import dtype_name
 from tg.types.lengths import Length, product, same, whole_quotient
-from tg.variables.conversion import as_variable, axes_from_end, axis_from_end, constant, holds_variable, promoted
+from tg.variables.conversion import (
+    as_variable,
+    axes_from_end,
+    axis_from_end,
+    constant,
+    holds_variable,
+    plain_integer,
+    promoted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -68,6 +76,12 @@ def specify_shape(x: Any, shape: Any, what: str = "specify_shape") -> Variable:
     if all(same(a, b) for a, b in zip(x.shape, lengths, strict=True)):
         return x  # type: ignore[no-any-return]
     return SpecifyShape(field, what)(x, *sizes)  # type: ignore[no-any-return]
+
+
+def state_shape(x: Variable, shape: Sequence[Any]) -> Variable:
+    """x with lengths stated that it is known to have, if only by what has been required."""
+    field, sizes = split_sizes(shape)
+    return SpecifyShape(field)(x, *sizes)  # type: ignore[no-any-return]
 
 
 def same_shape(*operands: Any) -> tuple[Variable, ...]:
@@ -151,12 +165,12 @@ def reshape(x: Any, shape: Any, order: str = "C") -> Variable:
         numpy.reshape
     """
     x = as_variable(x)
-    wanted = list(shape) if isinstance(shape, tuple | list) else [shape]
+    wanted = [plain_integer(n) for n in (shape if isinstance(shape, tuple | list) else [shape])]
     if order != "C":
         if order != "F":
             raise InputError(message(f"reshape: order: found {order!r}, needed 'C' or 'F'"))
         return transpose(reshape(transpose(x), wanted[::-1]))
-    free = [k for k, n in enumerate(wanted) if isinstance(n, int | np.integer) and int(n) == -1]
+    free = [k for k, n in enumerate(wanted) if isinstance(n, int) and n == -1]
     if len(free) > 1:
         raise ShapeError(message(f"reshape: found {len(free)} lengths of -1, needed at most one"))
     if free:
@@ -264,7 +278,7 @@ def expand_dims(x: Any, axis: Any) -> Variable:
     """
     x = as_variable(x)
     count = len(axis) if isinstance(axis, tuple | list) else 1
-    return ExpandDims(axes_from_end(axis, x.type.ndim + count, "expand_dims", "the result"))(x)  # type: ignore[no-any-return]
+    return expand_dims_at(x, axes_from_end(axis, x.type.ndim + count, "expand_dims", "the result"))
 
 
 def squeeze(x: Any, axis: Any = None) -> Variable:

@@ -284,6 +284,9 @@ class SumTo(Sized):
     def infer(self, x: TensorType, *sizes: int | Length) -> tuple[TensorType, ...]:
         """The target shape, which must broadcast to that of x: a length that is not known to be 1 is that of x."""
         shape = merge_sizes(self.shape, sizes)
+        if len(shape) > len(x.shape):
+            text = f"found {len(shape)} lengths, needed at most the {len(x.shape)} axes of {x}"
+            raise ShapeError(message(f"sum_to: {text}"))
         for a, b in zip(reversed(shape), reversed(x.shape), strict=False):
             broadcast(a, b, lambda: "sum_to")  # type: ignore[arg-type]
         return (TensorType(x.dtype, shape),)

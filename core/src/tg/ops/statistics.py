@@ -10,16 +10,15 @@ from tg.errors import DtypeError, ShapeError, message
 from tg.graph.nodes import as_size_variable
 from tg.ops.contraction import matmul
 from tg.ops.diagonal import diagonal
-from tg.ops.elementwise.arithmetic import absolute, clip, divide, maximum, multiply, sqrt, square, subtract
-from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.arithmetic import absolute, clip, divide, flat_root, maximum, multiply, sqrt, square, subtract
+from tg.ops.elementwise.cast import cast_variable, widened
 from tg.ops.elementwise.comparison import greater, isnan, logical_not
 from tg.ops.elementwise.comparison import where as choose
 from tg.ops.elementwise.complex import conjugate, real
 from tg.ops.family import Family
-from tg.ops.norm import root
 from tg.ops.reduction import any, max, min, prod, sum
 from tg.ops.shape import broadcast_to, concatenate, expand_dims_at, reshape, squeeze, transpose, with_lengths
-from tg.types.dtypes import dtype_name, is_complex, is_inexact, numpy_dtype
+from tg.types.dtypes import dtype_name, in_float32, is_complex, is_inexact, numpy_dtype
 from tg.types.lengths import product
 from tg.variables.conversion import as_variable, axes_from_end, axis_from_end, promoted
 
@@ -58,13 +57,17 @@ def mean(x: Any, axis: Any = None, dtype: object = None, *, keepdims: bool = Fal
     Args:
         where: a mask that broadcasts with x: elements to leave out are False.
     Dtypes:
-        float64 for bool and integers; or `dtype`.
+        float64 for bool and integers; or `dtype`. Halves are averaged in float32, and rounded once.
     Source:
         numpy.mean
     """
     x = as_floating(x, dtype)
-    n = cast_variable(_count(x, axis, keepdims, where, "mean"), x.type.dtype)
-    return divide(sum(x, axis, keepdims=keepdims, where=where), n)
+    return cast_variable(_mean(widened(x), axis, keepdims, where), x.type.dtype)
+
+
+def _mean(x: Variable, axis: Any, keepdims: bool, chosen: Any) -> Variable:
+    n = cast_variable(_count(x, axis, keepdims, chosen, "mean"), x.type.dtype)
+    return divide(sum(x, axis, keepdims=keepdims, where=chosen), n)
 
 
 def average(
@@ -87,10 +90,11 @@ def average(
         return (y, broadcast_to(n, y.shape)) if returned else y
     w = _weights_beside(x, axis, as_variable(weights))
     (x, w), dtype = promoted([as_floating(x), as_floating(w)])
-    x, w = cast_variable(x, dtype), broadcast_to(cast_variable(w, dtype), x.shape)
+    wide = in_float32(dtype)
+    x, w = cast_variable(x, wide), broadcast_to(cast_variable(w, wide), x.shape)
     scale = sum(w, axis, keepdims=keepdims)
-    y = divide(sum(multiply(x, w), axis, keepdims=keepdims), scale)
-    return (y, scale) if returned else y
+    y = cast_variable(divide(sum(multiply(x, w), axis, keepdims=keepdims), scale), dtype)
+    return (y, cast_variable(scale, dtype)) if returned else y
 
 
 def _weights_beside(x: Variable, axis: Any, w: Variable) -> Variable:
@@ -126,22 +130,33 @@ def var(
         mean: the mean, if it is known, with the axes kept.
         correction: another name for `ddof`.
     Dtypes:
-        float64 for bool and integers, the dtype of the parts for complex; or `dtype`.
+        float64 for bool and integers, the dtype of the parts for complex; or `dtype`. Of halves all is computed in
+        float32, and rounded once.
     Source:
         numpy.var
     """
     x = as_floating(x, dtype)
-    middle = _mean_of(x, axis, where) if mean is None else as_variable(mean)
+    return _rounded(_variance(x, axis, _freedom(ddof, correction), keepdims, where, mean), x)
+
+
+def _freedom(ddof: float, correction: float | None) -> float:
+    return ddof if correction is None else correction
+
+
+def _rounded(y: Variable, x: Variable) -> Variable:
+    """A real result that was computed of `widened(x)`, in the dtype of x, or of its parts."""
+    return y if is_complex(x.type.dtype) else cast_variable(y, x.type.dtype)
+
+
+def _variance(x: Variable, axis: Any, ddof: float, keepdims: bool, chosen: Any, mean: Any = None) -> Variable:
+    """The variance, that of halves in float32."""
+    x = widened(x)
+    middle = _mean(x, axis, True, chosen) if mean is None else widened(as_variable(mean))
     deviations = subtract(x, middle)
     squares = square(absolute(deviations) if is_complex(x.type.dtype) else deviations)
-    total = sum(squares, axis, keepdims=keepdims, where=where)
-    n = _count(x, axis, keepdims, where, "var")
-    left = subtract(n, ddof if correction is None else correction)
+    total = sum(squares, axis, keepdims=keepdims, where=chosen)
+    left = subtract(_count(x, axis, keepdims, chosen, "var"), ddof)
     return divide(total, cast_variable(maximum(left, 0), total.type.dtype))
-
-
-def _mean_of(x: Variable, axis: Any, chosen: Any) -> Variable:
-    return mean(x, axis, keepdims=True, where=chosen)
 
 
 def std(
@@ -162,7 +177,8 @@ def std(
     Source:
         numpy.std
     """
-    return root(var(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction))
+    x = as_floating(x, dtype)
+    return _rounded(flat_root(_variance(x, axis, _freedom(ddof, correction), keepdims, where, mean)), x)
 
 
 def nansum(x: Any, axis: Any = None, dtype: object = None, *, keepdims: bool = False) -> Variable:
@@ -220,9 +236,15 @@ def nanvar(x: Any, axis: Any = None, dtype: object = None, *, ddof: float = 0, k
     Source:
         numpy.nanvar
     """
-    found = var(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=_present(x))
-    left = subtract(_count(as_variable(x), axis, keepdims, _present(x), "nanvar"), ddof)
-    return choose(greater(left, 0), found, numpy_dtype(found.type.dtype).type(np.nan))
+    x = as_floating(x, dtype)
+    return _rounded(_variance_of_present(x, axis, ddof, keepdims), x)
+
+
+def _variance_of_present(x: Variable, axis: Any, ddof: float, keepdims: bool) -> Variable:
+    present = _present(x)
+    y = _variance(x, axis, ddof, keepdims, present)
+    left = subtract(_count(x, axis, keepdims, present, "nanvar"), ddof)
+    return choose(greater(left, 0), y, numpy_dtype(y.type.dtype).type(np.nan))
 
 
 def nanstd(x: Any, axis: Any = None, dtype: object = None, *, ddof: float = 0, keepdims: bool = False) -> Variable:
@@ -231,7 +253,8 @@ def nanstd(x: Any, axis: Any = None, dtype: object = None, *, ddof: float = 0, k
     Source:
         numpy.nanstd
     """
-    return root(nanvar(x, axis, dtype, ddof=ddof, keepdims=keepdims))
+    x = as_floating(x, dtype)
+    return _rounded(flat_root(_variance_of_present(x, axis, ddof, keepdims)), x)
 
 
 def _present(x: Any) -> Variable:
@@ -271,6 +294,7 @@ def cov(
     x = _observations(m, rowvar)
     if y is not None:
         x = concatenate([x, _observations(y, rowvar)], 0)
+    kind, x = x.type.dtype, widened(x)
     dtype = x.type.dtype
     given = [cast_variable(as_variable(w), dtype) for w in (fweights, aweights) if w is not None]
     freedom = ddof if ddof is not None else 0 if bias else 1
@@ -283,11 +307,12 @@ def cov(
         weighted = multiply(apart, w)
     else:
         factor = cast_variable(subtract(as_size_variable(x.shape[1]), freedom), dtype)
-        apart = weighted = subtract(x, mean(x, 1, keepdims=True))
+        apart = weighted = subtract(x, _mean(x, 1, True, None))
     size = real(factor) if is_complex(dtype) else factor
     least = maximum(size, np.zeros((), size.type.dtype))
-    found = divide(matmul(apart, conjugate(weighted).T), cast_variable(least, dtype))
-    return squeeze(found, (0, 1)) if x.type.shape[0] == 1 else found
+    products = divide(matmul(apart, conjugate(weighted).T), cast_variable(least, dtype))
+    y = cast_variable(products, kind)
+    return squeeze(y, (0, 1)) if x.type.shape[0] == 1 else y
 
 
 def _observations(m: Any, rowvar: bool) -> Variable:
@@ -308,15 +333,18 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Variable:
     Source:
         numpy.corrcoef
     """
-    c = cov(x, y, rowvar)
+    operands = [as_floating(v) for v in (x, y) if v is not None]
+    kind = promoted(operands)[1]
+    first, *second = map(widened, operands)
+    c = cov(first, second[0] if second else None, rowvar)
     if c.type.ndim == 0:
-        return divide(c, c)
+        return cast_variable(divide(c, c), kind)
     if is_complex(c.type.dtype):
         raise DtypeError(message(f"corrcoef: found {c.type.dtype}, needed a real dtype"))
     spread = sqrt(diagonal(c))
     scaled = divide(divide(c, expand_dims_at(spread, (-1,))), expand_dims_at(spread, (-2,)))
     one = numpy_dtype(c.type.dtype).type(1)
-    return clip(scaled, -one, one)
+    return cast_variable(clip(scaled, -one, one), kind)
 
 
 FAMILY = Family(

@@ -21,7 +21,7 @@ FILE: Final = "certificate.json"
 
 
 def certified(entry: Entry, backend: str, engines: Mapping[str, str | None]) -> str:
-    """What a backend's certificate says: its level, and with which other versions than those installed; "" for none."""
+    """What a backend's certificate says: level, items, what the host computes, versions if others; "" for none."""
     found = _read(entry)
     if found is None:
         return ""
@@ -30,8 +30,15 @@ def certified(entry: Entry, backend: str, engines: Mapping[str, str | None]) -> 
     then = {"tg-core": found.get("tg"), entry.distribution: found.get("version"), **found.get("engines", {})}
     now = {"tg-core": __version__, entry.distribution: entry.version, **engines}
     other = [f"{name} {version}" for name, version in then.items() if now.get(name) != version]
-    level = f"level {found.get('level')}"
+    level = f"level {found.get('level')}{_counted(found)}"
     return f"{level}, but with {', '.join(other)}" if other else level
+
+
+def _counted(found: Mapping[str, Any]) -> str:
+    """How many items of how many ran, and how many ops were computed by way of the host."""
+    ran, hosted = found.get("items"), found.get("ops", {}).get("host")
+    text = f", {ran[0]:,} of {ran[1]:,} items" if isinstance(ran, list) and len(ran) == 2 else ""
+    return text + (f", {hosted} ops by the host" if hosted else "")
 
 
 def _read(entry: Entry) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Literal, cast
 
-from tg.graph import loc as locs
+from tg import callers
 from tg.plugin import distributions
 from tg.plugin.records import HOOK_API
 
@@ -37,6 +37,7 @@ class Entry:
     target: str  # "module" or "module:attribute"; "" of a plugin that was registered by hand
     version: str = "unknown"
     api: str = str(HOOK_API)
+    requires: tuple[str, ...] = ()  # what its distribution requires of tg's, as its metadata have it
 
     @property
     def source(self) -> str:
@@ -75,7 +76,7 @@ def _entry(point: distributions.Point) -> Entry:
     group = GROUP.fullmatch(point.group)
     assert group is not None
     kind = cast("Kind", group["kind"])
-    return Entry(point.distribution, point.name, kind, point.value, point.version, group["api"])
+    return Entry(point.distribution, point.name, kind, point.value, point.version, group["api"], point.requires)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ class Policy:
 def imported(entry: Entry) -> object:
     """The module or the object that an entry names; whatever the module raises goes through."""
     module, _, attributes = (part.strip() for part in entry.target.partition("[")[0].partition(":"))
-    locs.claim(module)
+    callers.claim(module)
     return functools.reduce(getattr, filter(None, attributes.split(".")), importlib.import_module(module))
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 RECORDS = {".dist-info": "METADATA", ".egg-info": "PKG-INFO"}  # and the file in each that states the name
 
@@ -27,6 +27,7 @@ class Point(NamedTuple):
     value: str
     distribution: str
     version: str
+    requires: tuple[str, ...] = ()  # of tg's distributions, whatever the environment
 
 
 def entry_points(groups: re.Pattern[str]) -> tuple[Point, ...]:
@@ -51,8 +52,9 @@ def _read_points(groups: re.Pattern[str]) -> Iterator[Point]:
             text = _text(folder / "entry_points.txt")
             found = [line for line in _lines(text) if groups.fullmatch(line[0])]
             if found:
-                distribution, number = _fields(folder)
-                yield from (Point(*line, distribution or "unknown", number or "unknown") for line in found)
+                distribution, number, needed = _fields(folder)
+                facts = (distribution or "unknown", number or "unknown", _of_tg(needed))
+                yield from (Point(*line, *facts) for line in found)
 
 
 def _lines(text: str) -> Iterator[tuple[str, str, str]]:
@@ -77,12 +79,17 @@ def _folders() -> Iterator[tuple[str, Path]]:
         yield from ((_normal(folder.stem.partition("-")[0]), folder) for folder in map(Path, found))
 
 
-def _fields(folder: Path) -> tuple[str | None, str | None]:
-    """The name and version that a record states."""
+def _fields(folder: Path) -> tuple[str | None, str | None, list[str]]:
+    """The name, the version and the requirements that a record states."""
     text = _text(folder / RECORDS[folder.suffix.lower()]) or _text(folder)
     head = text.partition("\n\n")[0]
     name, number = (re.search(rf"^{field}:\s*(\S+)", head, re.MULTILINE) for field in ("Name", "Version"))
-    return name and name[1], number and number[1]
+    return name and name[1], number and number[1], re.findall(r"^Requires-Dist:\s*(.+)", head, re.MULTILINE)
+
+
+def _of_tg(requirements: Iterable[str]) -> tuple[str, ...]:
+    """The requirements of tg's own distributions that hold everywhere."""
+    return tuple(text.strip() for text in requirements if re.match(r"tg[-_.]\w", text) and ";" not in text)
 
 
 def _text(path: Path) -> str:
@@ -109,7 +116,10 @@ def _told_points(groups: re.Pattern[str]) -> tuple[Point, ...]:
 
     points = metadata.entry_points()
     return tuple(
-        Point(group, p.name, p.value, getattr(p.dist, "name", "unknown"), getattr(p.dist, "version", "unknown"))
+        Point(
+            *(group, p.name, p.value, getattr(p.dist, "name", "unknown"), getattr(p.dist, "version", "unknown")),
+            _of_tg(getattr(p.dist, "requires", None) or ()),
+        )
         for group in filter(groups.fullmatch, points.groups)
         for p in points.select(group=group)
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tg.errors import PluginError, RewriteError, message
 from tg.graph.op import Op
 from tg.ops.family import Family
-from tg.plugin.records import ARRAY, Backend, Gap, Rewrites, RuleProtocol, Rules, key_name
+from tg.plugin.records import ARRAY, Backend, Gap, NoRules, Rewrites, RuleProtocol, Rules, key_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 RETURNS: Final[Mapping[str, tuple[type, ...]]] = {
     "tg_backends": (tuple,),
-    "tg_rules": (Rules, type(None)),
+    "tg_rules": (Rules, NoRules, type(None)),
     "tg_rewrites": (Rewrites, type(None)),
     "tg_ops": (tuple,),
     "tg_cases": (tuple,),
@@ -45,8 +45,11 @@ def checked(entry: Entry, hook: str, value: object) -> object:
     return value
 
 
-def check_rules(entry: Entry, rules: Rules) -> None:
+def check_rules(entry: Entry, rules: Rules | NoRules) -> None:
     """Refuse a table with keys that no node asks for, or, of kind `array`, with rules that cannot be called."""
+    if isinstance(rules, NoRules):
+        check_no_rules(entry, rules)
+        return
     wrong = [key for key in (*rules.table, *rules.hosted) if not is_key(key)]
     if wrong:
         also = [("also", ", ".join(map(key_name, wrong[1:])))] if wrong[1:] else []
@@ -67,6 +70,14 @@ def check_rules(entry: Entry, rules: Rules) -> None:
         if rules.protocol.kind == ARRAY.kind and not callable(rule):
             text = f"{entry.source}: tg_rules: rule for {key_name(key)}: found {shown(rule)}, needed a function"
             raise PluginError(message(text, ("plugin", entry.described)))
+
+
+def check_no_rules(entry: Entry, absent: NoRules) -> None:
+    """Refuse a declaration of what is no op."""
+    wrong = next((key for key in absent.ops if not is_key(key)), None)
+    if wrong is not None:
+        text = f"{entry.source}: tg_rules: NoRules: found {shown(wrong)}, needed {KEY}"
+        raise PluginError(message(text, ("plugin", entry.described), hint=meant(wrong)))
 
 
 def check_rewrites(entry: Entry, rewrites: Rewrites) -> None:

@@ -22,7 +22,7 @@ import pluggy
 
 if TYPE_CHECKING:
     from tg.ops.family import Family
-    from tg.plugin.records import Backend, Rewrites, Rules
+    from tg.plugin.records import Backend, NoRules, Rewrites, Rules
 
 PROJECT = "tg"
 
@@ -48,14 +48,15 @@ def tg_backends() -> tuple[Backend, ...]:
 
 
 @hookspec
-def tg_rules(backend: str) -> Rules | None:
+def tg_rules(backend: str) -> Rules | NoRules | None:
     """Give rules for ops on `backend`, this plugin's own or another's.
 
     When:
         The first function is compiled for `backend` (its name, never an alias): of the backend's plugin and of every
         extension.
     Returns:
-        A table by op class or elementwise function, or None where this plugin has nothing for `backend`.
+        A table by op class or elementwise function; `NoRules` where ops of this plugin have no rule for `backend` and
+        no expansion; None where there is nothing to say.
     Combine:
         Tables are united. Two rules for one op are a PluginError that names both plugins, unless one table alone says
         that it replaces the op. A table for another protocol than the backend's is dropped, which is a PluginError

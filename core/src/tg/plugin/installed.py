@@ -11,7 +11,7 @@ import dataclasses
 import importlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tg.graph import loc as locs
+from tg import callers
 from tg.plugin import faults, problems
 from tg.plugin.certificates import certified
 from tg.plugin.discovery import Entry, Policy, near, normal
@@ -200,6 +200,9 @@ class Installed:
         return self.memo.get(("plugin", first.plugin_name), lambda: self._loaded(first))
 
     def _loaded(self, entry: Entry) -> Plugin | Problem:
+        lacking = unmet(entry.requires, self._version_of_tgs)
+        if lacking:
+            return problems.unsuited(entry, lacking)
         try:
             return self.manager.load(entry)
         except (Exception, SystemExit) as error:  # noqa: BLE001 (a stranger's code: remembered)
@@ -215,6 +218,10 @@ class Installed:
     def _version(self, requirement: str) -> str | None:
         known = self._by_distribution.get(normal(project(requirement)))
         return known[0].version if known else installed(requirement)
+
+    def _version_of_tgs(self, requirement: str) -> str | None:
+        """The version of one of tg's distributions: core's is that of the code that runs."""
+        return self.core.entry.version if normal(project(requirement)) == "tg-core" else self._version(requirement)
 
     @property
     def _by_distribution(self) -> Mapping[str, tuple[Entry, ...]]:
@@ -235,7 +242,7 @@ class Installed:
     def _linker(self, provider: Provider) -> Any:
         plugin, address = provider.plugin, provider.backend.linker
         for entry in self.required(provider):
-            locs.claim(entry.target)
+            callers.claim(entry.target)
         found = self.attribute(plugin, address)
         if isinstance(found, Problem):
             return found

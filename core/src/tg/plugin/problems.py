@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import pluggy
 
 from tg.errors import BackendUnavailable, PluginError, TgError, message
-from tg.plugin.records import HOOK_API, Problem
+from tg.plugin.records import HOOK_API, Problem, key_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.plugin.discovery import Entry
+    from tg.plugin.records import Backend, Rules
 
 
 def as_error(problem: Problem, backend: str) -> TgError:
@@ -48,6 +49,22 @@ def wrong_api(entry: Entry) -> Problem:
     reason = f"written for hook API {entry.api}, this tg has {HOOK_API}"
     remedy = f"pip install --upgrade {'tg-core' if newer else entry.distribution}"
     return Problem(entry.distribution, entry.version, "wrong API", reason, remedy)
+
+
+def outdated(entry: Entry, backend: Backend, rules: Rules) -> Problem:
+    """A table of rules for another protocol than the backend's, none of which is used."""
+    names = ", ".join(sorted(map(key_name, rules.table)))
+    reason = f"rules for backend {backend.name!r} are of protocol {rules.protocol}, needed {backend.rules}: {names}"
+    older = rules.protocol.kind == backend.rules.kind and rules.protocol.version > backend.rules.version
+    remedy = f"pip install --upgrade {backend.distribution if older else entry.distribution}"
+    return Problem(entry.distribution, entry.version, "wrong API", reason, remedy)
+
+
+def unsuited(entry: Entry, found: Sequence[tuple[str, str | None]]) -> Problem:
+    """A plugin whose distribution requires other versions of tg's."""
+    shown = ", ".join(f"{needed} (found {version or 'nothing'})" for needed, version in found)
+    remedy = f"pip install --upgrade {entry.distribution}"
+    return Problem(entry.distribution, entry.version, "broken", f"requires {shown}", remedy)
 
 
 def two_providers(backend: str, entries: Sequence[Entry]) -> Problem:

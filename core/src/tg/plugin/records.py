@@ -149,13 +149,34 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
+class NoRules:
+    """A plugin's word, given by `tg_rules`, that ops of its own have no rule for a backend.
+
+    It counts where no other plugin has a rule: such an op is a gap of the backend (category `todo`), which takes
+    nothing from the backend's certificate.
+
+    Example:
+        >>> from tg.plugin import NoRules
+        >>> NoRules((), reason="not written yet").reason
+        'not written yet'
+    """
+
+    ops: tuple[object, ...]  # op classes and elementwise functions of the plugin's own families
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Gap:
     """Something a backend does not do: an exact case, what it raises, and whether that can ever change.
 
     `never`: the machine cannot; `upstream`: the framework does not yet; `todo`: the plugin does not yet.
 
     What raises is refused when it is compiled, at the user's line. What does not (`raises` None) is computed all the
-    same, within `accuracy` units of the last place of the right answer, where the suite asks for fewer.
+    same, within `accuracy` units of the last place of the right answer, where the suite asks for fewer. Such a gap
+    names an op, and the suite wants an answer that is off in each of its dtypes, and accuracy near the largest error.
+
+    Raises:
+        PluginError: fields that contradict each other.
     """
 
     op: object
@@ -172,6 +193,8 @@ class Gap:
         if (self.raises is None) != (self.accuracy is not None) and not isinstance(self.op, str):
             needed = "how far the answers may differ" if self.raises is None else "None where it raises"
             raise self._wrong("accuracy", repr(self.accuracy), needed)
+        if self.op is None and self.raises is None:
+            raise self._wrong("raises", "None", "an exception where no op is named: all answers would be excused")
 
     def _wrong(self, field: str, found: str, needed: str) -> PluginError:
         return PluginError(message(f"gap of {key_name(self.op)}: {field}: found {found}, needed {needed}"))

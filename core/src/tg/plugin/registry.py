@@ -19,8 +19,8 @@ from tg.plugin import tables
 from tg.plugin.discovery import Entry, Policy, entries, top_level
 from tg.plugin.installed import Installed, Provider
 from tg.plugin.memo import Memo
-from tg.plugin.problems import as_error
-from tg.plugin.records import Backend, BackendStatus, DiskCache, Gap, Problem, Rewrites, Rule, key_name
+from tg.plugin.problems import as_error, outdated
+from tg.plugin.records import Backend, BackendStatus, DiskCache, Gap, NoRules, Problem, Rewrites, Rule, Rules, key_name
 from tg.plugin.requirements import project
 
 if TYPE_CHECKING:
@@ -103,6 +103,9 @@ class Registry:
 
         None where one was registered by hand.
         """
+        return self._memo.get(("packages", name), lambda: self._packages(name))
+
+    def _packages(self, name: str) -> tuple[str, ...] | None:
         provider = self._provider(name)
         plugins = dict.fromkeys((self._installed.core, provider.plugin, *self._installed.extensions()))
         targets = [entry.target for entry in (*(plugin.entry for plugin in plugins), *self.required(name))]
@@ -238,7 +241,8 @@ class Registry:
         provider = self._ready(name)
         rule = self._tables(name).rules.get(key)
         offers = self._offers("tg_rules", provider, backend=provider.backend.name)
-        return next((entry for entry, given in offers if rule is not None and given.table.get(key) is rule), None)
+        tables_of = [(entry, given) for entry, given in offers if isinstance(given, Rules)]
+        return next((entry for entry, given in tables_of if rule is not None and given.table.get(key) is rule), None)
 
     def rewrite_source(self, name: str | None, rewrite: str) -> Entry | None:
         """The plugin that gave the rewrite of a name, for messages; None for core's own."""
@@ -264,6 +268,20 @@ class Registry:
         """What keeps extensions from giving their cases: they cannot be imported, or the hook raises."""
         return self._installed.lost("tg_cases")
 
+    def outdated(self) -> tuple[Problem, ...]:
+        """The tables of extensions that available backends drop, as they are of another protocol.
+
+        Every extension gives its rules, which may import frameworks: this is for `tg backends`.
+        """
+        found: list[Problem] = []
+        for status in self.backends():
+            for plugin in self._installed.extensions() if status.is_available else ():
+                rules = self._installed.offer(plugin, "tg_rules", backend=status.name)
+                backend = self.backend(status.name)
+                if isinstance(rules, Rules) and rules.protocol != backend.rules:
+                    found.append(outdated(plugin.entry, backend, rules))
+        return tuple(found)
+
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong with what is installed: all that errors about missing rules and `tg backends` have to tell."""
         return self._installed.problems()
@@ -277,7 +295,10 @@ class Registry:
 
     def _merged_rules(self, provider: Provider) -> Tables:
         name = provider.backend.name
-        return tables.merge_rules(provider.backend, self._offers("tg_rules", provider, backend=name))
+        given = self._offers("tg_rules", provider, backend=name)
+        if name == FALLBACK:  # it needs no rule of an op that can perform
+            given = [(entry, _without_performed(rules)) for entry, rules in given]
+        return tables.merge_rules(provider.backend, given)
 
     def _merged_rewrites(self, provider: Provider | None) -> Rewrites:
         return tables.merge_rewrites(self._rewrites_offered(provider))
@@ -337,6 +358,13 @@ def _performs(key: object) -> bool:
     if isinstance(key, type) and issubclass(key, Op):
         return key.has_expansion or key.perform is not Op.perform
     return isinstance(key, ElementwiseFunction)
+
+
+def _without_performed(rules: Rules | NoRules) -> Rules | NoRules:
+    """What a plugin gives for the reference, whose word that there is no rule counts for no op that performs."""
+    if not isinstance(rules, NoRules):
+        return rules
+    return NoRules(tuple(op for op in rules.ops if not _performs(op)), rules.reason)
 
 
 def _from_environment() -> Registry:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Release = tuple[int, ...]
 
-REQUIREMENT = re.compile(r"\s*(?P<name>[\w.-]+)\s*(?:\[.*?\])?\s*(?P<specifiers>[^;]*)")
+REQUIREMENT = re.compile(r"\s*(?P<name>[\w.-]+)\s*(?:\[.*?\])?\s*\(?(?P<specifiers>[^;)]*)")
 SIGNS: dict[str, Callable[[Release, Release], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tg.errors import PluginError, message
+from tg.errors import NoRuleError, PluginError, message
 from tg.plugin.problems import switch_off
-from tg.plugin.records import Rewrites, Rule, RuleProtocol, Rules, key_name
+from tg.plugin.records import Gap, NoRules, Rewrites, Rule, RuleProtocol, Rules, key_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tg.ops.family import Family
     from tg.plugin.discovery import Entry
-    from tg.plugin.records import Backend, Gap
+    from tg.plugin.records import Backend
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,12 +28,13 @@ class Tables:
     hosted: frozenset[object]
 
 
-def merge_rules(backend: Backend, offers: Sequence[tuple[Entry, Rules]]) -> Tables:
-    """Unite the tables written for the backend's protocol.
+def merge_rules(backend: Backend, given: Sequence[tuple[Entry, Rules | NoRules]]) -> Tables:
+    """Unite the tables written for the backend's protocol; where no table has a rule, absent ones are gaps.
 
     Raises:
         PluginError: two rules for one op, and not exactly one of them replaces the other.
     """
+    offers = [(entry, rules) for entry, rules in given if isinstance(rules, Rules)]
     fitting = [offer for offer in offers if offer[1].protocol == backend.rules]
     providers: dict[object, list[tuple[Entry, Rules]]] = {}
     for entry, rules in fitting:
@@ -47,9 +48,18 @@ def merge_rules(backend: Backend, offers: Sequence[tuple[Entry, Rules]]) -> Tabl
     return Tables(
         MappingProxyType({key: rules.table[key] for key, rules in used.items()}),
         MappingProxyType(_dropped(backend, offers)),
-        tuple(gap for _, rules in fitting for gap in rules.gaps if used.get(gap.op) is rules),
+        (*(gap for _, rules in fitting for gap in rules.gaps if used.get(gap.op) is rules), *_absent(given, used)),
         frozenset(key for _, rules in fitting for key in rules.hosted),
     )
+
+
+def _absent(given: Sequence[tuple[Entry, Rules | NoRules]], used: Mapping[object, Rules]) -> Iterator[Gap]:
+    """The gaps of ops whose own plugin says that it has no rule for the backend."""
+    for entry, absent in given:
+        if isinstance(absent, NoRules):
+            for key in dict.fromkeys(absent.ops):
+                if key not in used:
+                    yield Gap(key, None, None, "todo", NoRuleError, f"{entry.source}: {absent.reason}")
 
 
 def merge_rewrites(offers: Sequence[tuple[Entry, Rewrites]]) -> Rewrites:

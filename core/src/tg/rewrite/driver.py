@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
 import numpy as np
@@ -13,6 +14,7 @@ from tg.graph.checks import STATUS_LENGTH
 from tg.graph.collector import paused
 from tg.graph.function_graph import FunctionGraph, checks_of
 from tg.graph.nodes import Constant, Variable
+from tg.graph.operators import NAMESPACE
 from tg.graph.timing import Span
 from tg.rewrite.fold import folded
 from tg.rewrite.journal import Journal
@@ -238,7 +240,7 @@ class _Driver:
             tried: dict[int, int] = {}
             _Sweeper(self, graph, phase, tried).run()
             self.run_passes(graph, phase, tried)
-            found = graph.freeze()
+            found = graph.freeze_inside(frozen)
             self.inner[phase, frozen] = self.inner[phase, found] = found
         return found
 
@@ -323,7 +325,7 @@ class _Sweeper:
             attempts = self.driver.index.find(node.op, signature, self.phase)
         op = node.op
         if not attempts and not type(op).graph_fields and not (op.expands and self.phase in EXPANDING):
-            if self.driver.folds and not (count and type(inputs[0]) is not Constant):
+            if self.driver.folds and not (count and type(inputs[-1]) is not Constant):
                 locs.fix(node.loc)
                 return self._folded(node, outputs)
             return None
@@ -376,7 +378,9 @@ class _Sweeper:
                 return found
         op = node.op
         if type(op).graph_fields:
-            return self._inner(node, outputs)
+            found = self._inner(node, outputs)
+            if found is not None:
+                return found
         if op.expands and self.phase in EXPANDING:
             return self._expanded(node)
         return None
@@ -417,12 +421,20 @@ class _Sweeper:
             return None
         changed = op.with_inner_graphs(after)
         target = self.graph.intern(changed, node.inputs, node)
-        if any(not new.type.refines(old.type) for old, new in zip(outputs, target, strict=False)):
-            return None  # a length that inside only a symbol says: the graph as it was says the number
         if changed.inner_descriptors != op.inner_descriptors:
             made = target[0].apply
             assert made is not None
             self.checks.extend((check, made) for check in checks_of(made))
         if len(target) < len(outputs):  # no check is left inside: the status is 0
             target = (*target, Constant(np.zeros(STATUS_LENGTH, np.int64)))
-        return INNER, target[: len(outputs)]  # the status of the first check inside is read by its check alone
+        # the status of the first check inside is read by its check alone
+        return INNER, tuple(starmap(_with_numbers, zip(target, outputs, strict=False)))
+
+
+def _with_numbers(new: Variable, old: Variable) -> Variable:
+    """A new value with the lengths that were numbers before, where inside only a symbol says them now."""
+    if new.type.refines(old.type):
+        return new
+    pairs = zip(new.type.shape, old.type.shape, new.shape, strict=True)
+    lengths = [b if a is None and b is not None else n for a, b, n in pairs]
+    return NAMESPACE.state_shape(new, lengths)  # type: ignore[no-any-return]

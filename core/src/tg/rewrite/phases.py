@@ -2,6 +2,7 @@
 
 Phases: *canonicalize* brings equal things to one form; *stabilize* replaces formulas that lose digits or overflow;
 *specialize* picks cheaper ops; *expand* inlines what the backend has no rule for; *backend* is the backend's own.
+*differentiate* is none of a program's: its rules give the forms of which derivatives are taken (`rules.stable`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from tg.errors import OptionError, message
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+DIFFERENTIATE: Final = "differentiate"
 CANONICALIZE: Final = "canonicalize"
 STABILIZE: Final = "stabilize"
 SPECIALIZE: Final = "specialize"

@@ -18,7 +18,7 @@ from tg.errors import RewriteError, message
 from tg.graph.nodes import Constant, Variable
 from tg.graph.operators import NAMESPACE
 from tg.rewrite.pattern import Matcher, term_of
-from tg.rewrite.phases import BACKEND, KINDS, PHASES
+from tg.rewrite.phases import BACKEND, DIFFERENTIATE, KINDS, PHASES
 from tg.types.dtypes import COMPLEX, DTYPES, FLOATS, INTEGERS, numpy_dtype
 from tg.types.lengths import atoms, equal_here, same
 
@@ -328,7 +328,7 @@ def is_function_of(kind: object, cls: object) -> bool:
 
 
 def _need(name: str, phase: str, kind: str, why: str) -> None:
-    for field, found, known in (("phase", phase, PHASES), ("kind", kind, KINDS)):
+    for field, found, known in (("phase", phase, (DIFFERENTIATE, *PHASES)), ("kind", kind, KINDS)):
         if found not in known:
             raise RewriteError(message(f"rule {name}: {field}: found {found!r}, needed one of {', '.join(known)}"))
     if not why:

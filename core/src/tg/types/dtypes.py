@@ -114,6 +114,11 @@ def accumulator(dtype: str) -> str:
     return "uint64" if dtype in UNSIGNED else dtype
 
 
+def in_float32(dtype: str) -> str:
+    """float32 for a half, else the dtype itself: the dtype that means, norms and sums of halves are computed in."""
+    return "float32" if dtype in ("float16", "bfloat16") else dtype
+
+
 @functools.cache
 def zero(dtype: str) -> np.ndarray[Any, Any]:
     """The read-only 0-d zero of a dtype."""

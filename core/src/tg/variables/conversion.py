@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import numbers
+import operator
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -209,9 +210,17 @@ def known_integer(value: Any) -> Any:
     if isinstance(value, Variable) and value.type.ndim == 0 and is_integer(value.type.dtype):
         found = size_value(value)
         return found if isinstance(found, int) else value
-    if isinstance(value, np.generic | np.ndarray) and value.ndim == 0 and value.dtype.kind in "iu":
-        return int(value)
-    return value
+    return plain_integer(value)
+
+
+def plain_integer(value: Any) -> Any:
+    """The int that a value is by `__index__`; variables, lengths, truth values and all others as they are."""
+    if isinstance(value, bool | Variable | Length) or not hasattr(value, "__index__"):
+        return value
+    try:
+        return operator.index(value)
+    except TypeError:  # an array of several, or of no integers
+        return value
 
 
 def weakly_cast(value: Any, dtype: str) -> Variable:

@@ -91,7 +91,7 @@ def repeated_over(value: Any, given: Any, is_one: Callable[[Any], bool], what: s
         return [given] * len(flatten(value)[0])
     top = _key_of_top(value)
     if top in (None, LEAF) or not _is_like(given, top):
-        raise InputError(message(f"{what}: found {_short(given)}, needed {_shown(flatten(value)[1].key)}"))
+        raise InputError(message(f"{what}: found {short(given)}, needed {_shown(flatten(value)[1].key)}"))
     inner = [given[name] for name in value] if isinstance(value, dict) else _parts(given)
     pairs = zip(_parts(value), inner, strict=True)
     return [one for part, of_part in pairs for one in repeated_over(part, of_part, is_one, what)]
@@ -188,11 +188,13 @@ def _match(key: Any, value: Any, what: str, found: list[Any]) -> None:
     if key == LEAF:
         found.append(value)
         return
-    own = _key_of_top(value)
     wanted = None if key is None else (dict if has_keys(key[0]) else key[0], key[1], len(key[2]))
-    if own != wanted:
-        raise InputError(message(f"{what}: found {_short(value)}, needed {_shown(key)}"))
-    for part, inner in zip(key[2] if key is not None else (), _parts(value), strict=True):
+    if not (value is None if wanted is None else _is_like(value, wanted)):
+        raise InputError(message(f"{what}: found {short(value)}, needed {_shown(key)}"))
+    if key is None:
+        return
+    parts = [value[name] for name in key[1]] if has_keys(key[0]) else _parts(value)  # keys may come in another order
+    for part, inner in zip(key[2], parts, strict=True):
         _match(part, inner, what, found)
 
 
@@ -218,8 +220,9 @@ def _parts(value: Any) -> list[Any]:
     return [getattr(value, field.name) for field in dataclasses.fields(value)]
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
+def short(value: Any) -> str:
+    """A value as it is written, or its beginning."""
+    text = " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

@@ -250,17 +250,21 @@ class Grouping:
         if inside:
             alone = len(inside) == 1 and not kept and all(within for _, within in users)
             return inside.pop() if alone else None
-        if any(self._is_fed(k)):
+        feeding = self._feeding(k)
+        if feeding and not self.is_end[k]:
             return None
         limit = min((self.levels[u] - 1 for u, _ in users), default=self.levels[k] if not kept else len(self.levels))
-        later = (level for read in self.read[k] for level in readers.get(read, ()))
+        if feeding:  # what feeds an end is stored for the later loop otherwise, or computed there alone
+            each = [{self.levels[u] for u, within in self.users[below] if within and u != k} for below in feeding]
+            later: Iterable[int] = set.intersection(*each)
+        else:
+            later = (level for read in self.read[k] for level in readers.get(read, ()))
         return min((level for level in later if self.levels[k] < level <= limit), default=None)
 
-    def _is_fed(self, k: int) -> Iterable[bool]:
-        """Of each operand that a node makes, whether it does inside of one loop."""
-        for place, number in enumerate(self.frozen.nodes[k].inputs):
-            if number in self.maker:
-                yield self.feeds(self.maker[number], k, place)
+    def _feeding(self, k: int) -> list[int]:
+        """The nodes that feed a node inside of one loop."""
+        makers = ((place, self.maker.get(number)) for place, number in enumerate(self.frozen.nodes[k].inputs))
+        return [below for place, below in makers if below is not None and self.feeds(below, k, place)]
 
     def _read_arrays(self, k: int) -> list[object]:
         """What a node reads element by element, with its space and check."""

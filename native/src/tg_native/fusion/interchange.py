@@ -363,20 +363,16 @@ class _Rebuild:
         counts = dict.fromkeys(frozen.nodes[s.node].inputs[0] for s in group if s.first)
         places = {number: k for k, number in enumerate(counts)}  # of operands
         sizes = len(places)
-        given: list[int] = list(counts)
+        operands: dict[tuple[int, bool], int] = {}  # by value and role: one vector may be a sequence and be read whole
         made: dict[int, tuple[int, int]] = {}  # results of the stages so far
         drafts: list[Draft] = []
         for steps in group:
             node, op = frozen.nodes[steps.node], steps.op
             reads: list[int | tuple[int, int]] = []
-            for number in node.inputs[steps.first :]:
-                if number in made:
-                    reads.append(made[number])
-                    continue
-                place = next((k for k in range(sizes, len(given)) if given[k] == number), len(given))
-                if place == len(given):
-                    given.append(number)
-                reads.append(place)
+            for k, number in enumerate(node.inputs[steps.first :]):
+                is_sequence = op.carries <= k < op.carries + steps.sequences
+                place = sizes + len(operands)
+                reads.append(made[number] if number in made else operands.setdefault((number, is_sequence), place))
             results = [node.outputs[j] for j in steps.kept]
             made.update((number, (len(drafts), j)) for j, number in enumerate(results))
             reverse = isinstance(op, Scan) and op.reverse
@@ -397,4 +393,5 @@ class _Rebuild:
         locs = tuple(dict.fromkeys(loc for origin in every for loc in origin.locs))
         rules = tuple(dict.fromkeys(rule for origin in every for rule in origin.rules))
         loop = LaneLoop(sizes, tuple(stages))
-        self._add(loop, [self.number[n] for n in given], stored, Origin(locs, (*rules, NAME)))
+        inputs = [*counts, *(number for number, _ in operands)]
+        self._add(loop, [self.number[n] for n in inputs], stored, Origin(locs, (*rules, NAME)))

@@ -157,19 +157,20 @@ class Rows:
     def _comes_back(self, nodes: set[int], level: int) -> bool:
         """Whether a path leaves the nodes and comes back: then they cannot be one loop.
 
-        A path that comes to a stage of a loop goes on from all its stages, also from one of a lower level.
+        A path that comes to a node of a loop goes on from all nodes of the loop, also from those of a lower level and
+        from those that the first does not lead to.
         """
         levels, top = self.grouping.levels, self._top(level)
-        stack = [u for k in nodes for u in self.users[k] if u not in nodes and levels[u] <= top]
-        seen = set(stack)
+        seen = set[int]()
+        stack = [u for k in nodes for u in self.users[k] if u not in nodes]
         while stack:
-            for k in self._together(stack.pop()):
-                for u in self.users[k]:
-                    if u in nodes:
-                        return True
-                    if u not in seen and levels[u] <= top:
-                        seen.add(u)
-                        stack.append(u)
+            u = stack.pop()
+            if u in nodes:
+                return True
+            if u not in seen and levels[u] <= top:
+                for k in self._together(u):
+                    seen.add(k)
+                    stack += self.users[k]
         return False
 
     def _top(self, level: int) -> int:
@@ -180,6 +181,5 @@ class Rows:
         return level
 
     def _together(self, k: int) -> Sequence[int]:
-        """The nodes of the loop with several stages that a node is in, or itself."""
-        loop = self.loops[self.home[k]] if k in self.home else ()
-        return [n for g in loop for n in self.groups[g].nodes] if len(loop) > 1 else (k,)
+        """The nodes of the loop that a node is in, or itself."""
+        return [n for g in self.loops[self.home[k]] for n in self.groups[g].nodes] if k in self.home else (k,)

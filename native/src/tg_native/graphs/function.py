@@ -178,6 +178,7 @@ class GraphFunction(Statements):
 
     def keep(self, number: int, value: Value) -> None:
         """A value is known from now on, and its memory needed."""
+        assert isinstance(value, Scalar) or value.shape, "a value without axes is a scalar: sizes and checks read it"
         self.values[number] = value
         if isinstance(value, Array) and value.buffer is not None:
             value.buffer.users.add(number)

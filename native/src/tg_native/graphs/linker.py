@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import abc
+import functools
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from tg.link.linker import Executable, Linker
 from tg_native.graphs.caller import caller
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import numpy as np
+    from collections.abc import Callable
 
     from tg.graph.frozen import FrozenGraph
-    from tg.link.linker import Request, Status
+    from tg.link.linker import Request
     from tg.link.timed import Timed
     from tg_native.graphs.caller import Call
     from tg_native.graphs.ticks import Ticks
@@ -82,14 +81,20 @@ class Compiled(Executable, Generic[Program]):
     """A compiled program and how to call it."""
 
     def __init__(
-        self, linker: NativeLinker[Program], graph: FrozenGraph, request: Request, program: Program, call: Call
+        self,
+        linker: NativeLinker[Program],
+        graph: FrozenGraph,
+        request: Request,
+        program: Program,
+        call: Callable[[], Call],
     ) -> None:
         self.linker, self.graph, self.request, self.program = linker, graph, request, program
-        self.run: Callable[..., Any] = caller(linker.backend, graph, call)  # type: ignore[method-assign]
+        self._call = call
 
-    def run(self, arrays: Sequence[np.ndarray[Any, Any]]) -> tuple[Sequence[Any], Status]:
-        """Call the program: `__init__` puts the caller here that is made for it."""
-        raise NotImplementedError
+    @functools.cached_property
+    def run(self) -> Callable[..., Any]:
+        """The caller, made when it is asked for: most calls go through a compiled entry."""
+        return caller(self.linker.backend, self.graph, self._call())
 
     def source(self) -> str:
         """The loops and the functions of graphs, with the user's lines and names."""

@@ -287,3 +287,8 @@ def parts(values: Sequence[Elements]) -> list[Lanes]:
     for value in values:
         found += value if isinstance(value, Pair) else [value]
     return found
+
+
+def parameter_names(count: int) -> tuple[str, ...]:
+    """The parameters of a function of lanes: x, y, z, w, x4, x5 and so on."""
+    return (*"xyzw"[:count], *(f"x{k}" for k in range(4, count)))

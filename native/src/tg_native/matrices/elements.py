@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from tg_native.loops.lapack import Lapack
     from tg_native.plan.values import Array, Value
 
-SMALL: Final = 16
+SMALL: Final = 16  # rows
+# Rows, where a step of a loop is one for all columns: such loops are as fast as LAPACK or faster, and OpenBLAS begins
+# to use threads at 1,024 elements, with which it takes 2 to 100 times as long (`python -m benchmarks.small_matrices`).
+OF_ROWS: Final = 64
 """Rows of matrices that LAPACK is not called for: its calls alone take longer."""
 
 
@@ -79,16 +82,25 @@ def span(kernel: Kernel, start: Index, end: Index, write: Callable[[Block], None
 
 
 def by_size(
-    site: Site, body: Routine, n: int | Length, size: Index, own: Callable[[], None], call: Callable[[Lapack], None]
+    site: Site,
+    body: Routine,
+    is_small: bool | Condition,
+    own: Callable[[], None],
+    call: Callable[[Lapack], None],
 ) -> None:
     """Loops of their own for small matrices, LAPACK for others, if there is one."""
     lapack = site.lapack(site.types[0].dtype)
-    if lapack is None or (type(n) is int and n <= SMALL):
+    if lapack is None or is_small is True:
         own()
-    elif type(n) is int:
+    elif is_small is False:
         call(lapack)
     else:
-        body.either(size <= SMALL, _nothing(own), _nothing(lambda: call(lapack)))
+        body.either(is_small, _nothing(own), _nothing(lambda: call(lapack)))
+
+
+def at_most(n: int | Length, size: Index, most: int) -> bool | Condition:
+    """Whether a length is at most so much: known now, or of `size`, when the program runs."""
+    return n <= most if type(n) is int else size <= most
 
 
 def _nothing(write: Callable[[], None]) -> Callable[[], Sequence[Lanes]]:

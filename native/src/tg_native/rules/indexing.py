@@ -152,12 +152,12 @@ def wrap_index(op: t.WrapIndex, site: Site) -> Value:
 def gather(op: t.Gather, site: Site) -> Value:
     """Loops over the positions, in them loops over the other axes."""
     x, *indices = site.inputs
-    y = site.allocate(0)
+    y = site.allocate(0) if site.types[0].shape else site.temporary(site.types[0].dtype, ())
     if len(op.axes) == (x.ndim if isinstance(x, Array) else 0) and y.shape:
         _elements(site, site.memory(x), y, [site.memory(i) for i in indices])
     else:
         _positions(site, op.axes, x, y, indices, None)
-    return y
+    return y if y.shape else site.scalar(site.first(y))
 
 
 def _elements(site: Site, x: Array, y: Array, rows: Sequence[Array]) -> None:

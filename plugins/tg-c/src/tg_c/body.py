@@ -18,7 +18,7 @@ from tg_c.text import integer, literal
 from tg_c.vectors import size_of
 from tg_native.kernels import body as kernels
 from tg_native.kernels.dtypes import WORDS, is_half, is_signed, item_size
-from tg_native.kernels.lanes import Lanes
+from tg_native.kernels.lanes import Lanes, parameter_names
 from tg_native.kernels.libm import libm
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tg_c.vectors import Vectors
 
 SHARED: Final = "shared"
-PARAMETERS: Final = "xyzw"  # of functions of lanes
 SIGNS: Final = {
     "add": "+",
     "subtract": "-",
@@ -485,9 +484,9 @@ def _limits(source: str, target: str) -> dict[str, str]:
 
 
 def function(name: str, write: Callable[..., Lanes], like: Body, dtypes: Sequence[str], *, head: str) -> str:
-    """The C text of a function of lanes of some dtypes, whose parameters are `PARAMETERS`."""
+    """The C text of a function of lanes of some dtypes, whose parameters are `parameter_names`."""
     body = like.another()
-    operands = [Lanes(body, dtype, letter) for dtype, letter in zip(dtypes, PARAMETERS, strict=False)]
+    operands = [Lanes(body, dtype, letter) for dtype, letter in zip(dtypes, parameter_names(len(dtypes)), strict=True)]
     found = write(*operands)
     parameters = ", ".join(f"{x.kind} {x.text}" for x in operands)
     lines = "\n".join((*body.text(), f"  return {body.vector(found)};"))
@@ -500,6 +499,6 @@ def named(prelude: Prelude, name: str, dtype: str, lanes: int = 0, size: int = 8
     body = Body(prelude, lanes, size)
     if name in NAMED:
         return body.vectors.rounded(name, WORDS[dtype]) if lanes else prelude.libm(name, dtype)
-    libm(name, *(Lanes(body, dtype, letter) for letter in PARAMETERS[: ARITIES[name]]))
+    libm(name, *(Lanes(body, dtype, letter) for letter in parameter_names(ARITIES[name])))
     (line,) = body.lines  # const f64x8 v0 = name(x);
     return line.partition(" = ")[2].partition("(")[0]

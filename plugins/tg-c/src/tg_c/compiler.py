@@ -56,6 +56,7 @@ NATIVE = {"x86_64": ("-march=native",), "aarch64": ("-mcpu=native",), "arm64": (
 # has each once it finds memory that loops come back to: without it sums at positions take 1.35 times as long, and
 # where nothing is come back to the loops over elements are as long to within three instructions, and as fast.
 STREAMING = ("-fno-tree-pre", "-fno-code-hoisting")
+COSTS = ("-fvect-cost-model=dynamic",)  # of -O3 at any level: loops whose lengths are not known are vectorised too
 # At -O1, two things that -O2 has besides. The first clears the upper halves of vectors before functions of others are
 # called, which may be of the old instructions: without it a call of exp took 150 ns. The second keeps numbers in
 # registers where a call is on the way that is not taken: without it an autoregression took 1.6 times as long.
@@ -74,6 +75,11 @@ INSTALL = {
     "darwin": "xcode-select --install",
 }
 
+UNIT = """\
+typedef double pair __attribute__((vector_size(16)));
+extern double sqrt(double);
+pair tg_unit(pair x, pair y) { return sqrt(x[0]) > 1 ? x : __builtin_shufflevector(x, y, 0, 2); }
+"""
 # `<stdin>:12:5: error: text` from gcc and clang, `cc: fatal error: text` from the driver.
 _DIAGNOSTIC = re.compile(r"^(?:<stdin>:(?P<line>\d+):(?:\d+:)?|[^\s:]+:) (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
 _VERSION = re.compile(r"^.*\bversion \d.*$", re.MULTILINE)
@@ -102,6 +108,7 @@ class Flags:
     extra: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ("m",)
     streams: bool = False  # no loop comes back to memory
+    vectorise: bool = False  # its loops, at any level
 
 
 USUAL = Flags()
@@ -135,7 +142,10 @@ class Compiler:
 
     def _code(self, options: Flags) -> tuple[str, ...]:
         flags = (*NATIVE.get(os.uname().machine, ()), *SEMANTICS, f"-O{options.level}", *options.extra)
+        if options.vectorise:
+            flags = (*flags, "-ftree-vectorize")
         if self._is_gcc:
+            flags = (*flags, *(COSTS if options.vectorise else ()))
             flags = (*flags, *(STREAMING if options.streams else ()), *(AT_O1 if options.level == 1 else ()))
         return flags
 
@@ -267,7 +277,24 @@ def _remember(file: Path, command: tuple[str, ...]) -> None:
         asked = ("command", shlex.join((*command, "-v")))
         answer = ("answer", " / ".join(words.split("\n")[-4:]).strip() or f"none, exit status {code}")
         raise _unavailable(f"{command[0]} does not say its version", asked, answer)
+    _need_units(Compiler(command, command[0], version[0].strip(), target[1].strip()), file)
     file.write_text(f"{version[0].strip()}\n{target[1].strip()}\n", encoding="utf-8")
+
+
+def _need_units(chosen: Compiler, file: Path) -> None:
+    """Refuse a compiler that says its version and makes no unit: without its parts, or too old."""
+    line, made = chosen.line(USUAL), Path(f"{file}.so")
+    try:
+        code, words = _run((*line, "-o", os.fspath(made)), UNIT, file.parent)
+    finally:
+        made.unlink(missing_ok=True)
+    if code != 0:
+        _need_space(words)
+        answer = (_DIAGNOSTIC.search(words) or re.search("(?P<text>.*)", words.strip()))["text"]  # type: ignore[index]
+        lines = (("compiler", chosen.version), ("answer", answer or f"none, exit status {code}"))
+        how = INSTALL.get(sys.platform, "install one of them")
+        hint = f"gcc 12 and clang 14, and what is newer, compile units; {how}"
+        raise _unavailable(f"{chosen.command[0]} does not compile a unit", *lines, hint=hint)
 
 
 def _build(source: str, line: tuple[str, ...], path: Path) -> None:
@@ -288,12 +315,15 @@ def _build_of_objects(sources: Sequence[str], chosen: Compiler, options: Flags, 
 
 
 def _check(source: str, line: tuple[str, ...], code: int, log: str) -> None:
-    if code == 0:
-        return
+    if code != 0:
+        _need_space(log)
+        raise _refusal(source, line, code, log)
+
+
+def _need_space(log: str) -> None:
     for told in log.splitlines():
         if told.rstrip("'").endswith(OUT_OF_SPACE):
             raise OSError(told)
-    raise _refusal(source, line, code, log)
 
 
 def _run(line: tuple[str, ...], text: str, temporary: Path | None = None) -> tuple[int, str]:

@@ -14,7 +14,7 @@ from tg_c.routine import Routine
 from tg_c.text import lane_kind, literal
 from tg_c.vectors import size_of
 from tg_native.kernels.dtypes import PARTS, WORDS, is_half
-from tg_native.kernels.lanes import Lanes, Pair, in_all_lanes, lane_of
+from tg_native.kernels.lanes import Lanes, Pair, in_all_lanes, lane_of, parameter_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,10 +81,9 @@ class LaneElement(NamedTuple):
 
     @property
     def parameters(self) -> str:
-        """The operands as the parameters x, y and z of a function."""
-        return ", ".join(
-            f"{self.vectors.type(self.kind_of(v))} {x}" for x, v in zip("xyz", self.operands, strict=False)
-        )
+        """The operands as the parameters x, y, z and so on of a function."""
+        names = parameter_names(len(self.operands))
+        return ", ".join(f"{self.vectors.type(self.kind_of(v))} {x}" for x, v in zip(names, self.operands, strict=True))
 
     def texts(self, *, mixed: bool = False) -> tuple[str, ...]:
         """The operands as vectors; if `mixed`, those that all lanes share as they are."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from tg_c.ticks import Ticks
     from tg_native.graphs.written import Shown
 
-VECTORISE: Final = ("-ftree-vectorize", "-fvect-cost-model=dynamic")
-
 
 @final
 class CLinker(NativeLinker[Program]):
@@ -47,7 +45,7 @@ class CLinker(NativeLinker[Program]):
         level = options.optimize if options.optimize is not None else program.level
         if options.keep_source:
             keep(program.shown(full=True))
-        flags = Flags(level, VECTORISE, program.libraries, program.streams)
+        flags = Flags(level, (), program.libraries, streams=program.streams, vectorise=True)
         loaded = unit.load(program.text, flags, program.loops)
         with Span("entry"):
             return CExecutable(self, graph, request, program, loaded)
@@ -79,7 +77,7 @@ class CExecutable(Compiled[Program]):
     def __init__(
         self, linker: CLinker, graph: FrozenGraph, request: Request, program: Program, loaded: unit.Unit
     ) -> None:
-        super().__init__(linker, graph, request, program, _cffi_call(graph, program, loaded))
+        super().__init__(linker, graph, request, program, partial(_cffi_call, graph, program, loaded))
         self._unit = loaded
 
     @property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from tg.backend import is_complex
 from tg_c.routine import Routine, Width
 from tg_native.kernels.dtypes import PARTS, WORDS
-from tg_native.kernels.lanes import Lanes, Pair
+from tg_native.kernels.lanes import Lanes, Pair, parameter_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tg_c.prelude import Element
     from tg_native.kernels.lanes import Elements
 
-LETTERS: Final = "xyzw"
-_OPERAND: Final = re.compile(rf"\b([{LETTERS}])\b")
+_OPERAND: Final = re.compile(r"\b([xyzw]|x\d+)\b")
+"""What may be one of `parameter_names`."""
 
 
 @final
@@ -39,12 +39,14 @@ class Printed:
         if template is None:
             kinds = "_".join(WORDS[d] for d in (*element.dtypes, element.result))
             body = Routine(element.prelude, Width(0, 1))
-            operands = tuple(_one(body, d, x) for d, x in zip(element.dtypes, LETTERS, strict=False))
+            names = parameter_names(len(element.dtypes))
+            operands = tuple(_one(body, d, x) for d, x in zip(element.dtypes, names, strict=True))
             template = self._template(op, body, operands, element.result, f"tg_{op.name}_{kinds}")
             if template is None:
                 return NotImplemented  # type: ignore[no-any-return]
             element.prelude.templates[key] = template
-        return _OPERAND.sub(lambda m: element.operands[LETTERS.index(m[1])], template)
+        texts = dict(zip(parameter_names(len(element.operands)), element.operands, strict=True))
+        return _OPERAND.sub(lambda m: texts.get(m[1], m[1]), template)
 
     def _template(self, op: Op, body: Body, operands: tuple[Elements, ...], result: str, name: str) -> str | None:
         """The expression, or a call of the function that the prelude gets; None if the kernel declines."""
@@ -59,10 +61,11 @@ class Printed:
         if len(body.lines) == 1 and text == body.lines[0].split()[2]:  # const f64 v0 = x + y;
             return body.lines[0].partition(" = ")[2].removesuffix(";")
         kind = WORDS[result]
-        parameters = ", ".join(f"{WORDS[x.dtype]} {letter}" for x, letter in zip(operands, LETTERS, strict=False))
+        names = parameter_names(len(operands))
+        parameters = ", ".join(f"{WORDS[x.dtype]} {letter}" for x, letter in zip(operands, names, strict=True))
         lines = "\n".join((*body.lines, f"  return {text};"))
         body.prelude.need(name, f"static inline {kind} {name}({parameters}) {{\n{lines}\n}}")
-        return f"{name}({', '.join(LETTERS[: len(operands)])})"
+        return f"{name}({', '.join(names)})"
 
 
 def _one(body: Body, dtype: str, letter: str) -> Elements:

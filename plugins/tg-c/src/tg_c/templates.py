@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final, final
 from tg import NoRuleError
 from tg.backend import message
 from tg_native.kernels.dtypes import WORDS, is_half, kind_of
+from tg_native.kernels.lanes import parameter_names
 
 if TYPE_CHECKING:
     from tg.backend import Op
@@ -166,7 +167,8 @@ class Inline(_Template):
         name = f"tg_{op.name}_{WORDS.get(element.dtype, element.dtype)}"
         body = self.template(op, element)
         if not element.prelude.has(name):
-            parameters = ", ".join(f"{WORDS[dtype]} {x}" for x, dtype in zip("xyz", element.dtypes, strict=False))
+            names = parameter_names(len(element.dtypes))
+            parameters = ", ".join(f"{WORDS[dtype]} {x}" for x, dtype in zip(names, element.dtypes, strict=True))
             head = f"static inline {WORDS[element.result]} {name}({parameters})"
             text = f"{head} {{\n  {element.expand(body).strip()}\n}}"
             element.prelude.need(name, text)

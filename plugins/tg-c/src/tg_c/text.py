@@ -28,6 +28,11 @@ typedef struct { u16 bits; } bf16;
 typedef float _Complex c64;
 typedef double _Complex c128;
 #define TG_ONCE __attribute__((weak, visibility("hidden")))
+#ifdef __clang__ /* which knows no array of any length, and lets an asm that reads memory read all */
+#define TG_ANY 1
+#else
+#define TG_ANY
+#endif
 """
 
 INDENT: Final = "  "

@@ -87,6 +87,16 @@ TG_INLINE @V @NAME(@V x, @V n) {
     "fabs": "TG_INLINE @V @NAME(@V x) { return (@V)((@M)x & @REST); }",
     "copysign": "TG_INLINE @V @NAME(@V x, @V y) { return (@V)(((@M)x & @REST) | ((@M)y & ~@REST)); }",
 }
+# The same for masks in vectors of at most so many bytes: a call for each row that is shorter took longer than its loop.
+SHORT: Final = 8
+FEW: Final = {
+    "head": """\
+TG_INLINE @V @NAME(const @E *x, @E other, i64 r) { return (@V){@EACH<# < r ? x[#] : other>}; }""",
+    "tail": """\
+TG_INLINE void @NAME(@E *y, i64 r, @V v) {
+  for (int k = 0; k < @L; k++) if (r > k) y[k] = v[k];
+}""",
+}
 # The same by single instructions, which compilers do not find in all that is above. Of two zeros, or where one is NaN,
 # the largest and the smallest are the second in the machine's order.
 EXTREME: Final = {
@@ -169,7 +179,7 @@ TG_INLINE @V @NAME(const @E *x, @K k) {
   u8 every = -1;
   __asm__("vpgatherqq (%2,%3,8), %0%{%1%}"
           : "+&v"(v), "+&Yk"(every)
-          : "r"(x), "v"(k), "m"(*(const char (*)[])x));
+          : "r"(x), "v"(k), "m"(*(const char (*)[TG_ANY])x));
   return v;
 #endif
 }""",
@@ -211,7 +221,7 @@ TG_INLINE @V @NAME(const @E *x, @E other, i64 r) {
   @V v = {@EACH<other>};
   @W w;
   __builtin_memcpy(&w, &v, sizeof v);
-  __asm__("@MOVE %1, %0 %{%2%}" : "+v"(w) : "m"(*(const char (*)[])x), "Yk"((@B)@INSIDE));
+  __asm__("@MOVE %1, %0 %{%2%}" : "+v"(w) : "m"(*(const char (*)[TG_ANY])x), "Yk"((@B)@INSIDE));
   __builtin_memcpy(&v, &w, sizeof v);
   return v;
 }""",
@@ -227,7 +237,7 @@ TG_INLINE void @NAME(@E *y, i64 r, @V v) {
 TG_INLINE @V @NAME(const @E *x, @E other, i64 r) {
   const @M c = @FIRST(r);
   @V v;
-  __asm__("@MOVE %1, %2, %0" : "=x"(v) : "m"(*(const char (*)[])x), "x"(c));
+  __asm__("@MOVE %1, %2, %0" : "=x"(v) : "m"(*(const char (*)[TG_ANY])x), "x"(c));
   return @SELECT(c, v, (@V){@EACH<other>});
 }""",
         "tail": """\
@@ -294,7 +304,8 @@ class Vectors:
         name = f"tg_{word}_{kind}x{self.count}"
         if not self.prelude.has(name):
             is_masked = word in ("head", "tail") and self._moves(kind)
-            text = MASKED[masked_moves()][word] if is_masked else self._function(word, kind)
+            is_short = word in FEW and self.count * size_of(kind) <= SHORT and size_of(kind) == 1
+            text = MASKED[masked_moves()][word] if is_masked else FEW[word] if is_short else self._function(word, kind)
             self.prelude.need(name, self._expand(text, name, kind))
         return name
 

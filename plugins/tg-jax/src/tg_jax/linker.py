@@ -141,6 +141,13 @@ class _Memory:
         self.__array_interface__, self._array = described, array
 
 
+def _is_spread(value: object, options: Options) -> bool:
+    """Whether it is an array on several devices; one device that the options name has everything."""
+    if options.device is not None or not isinstance(value, jax.Array) or isinstance(value, jax.core.Tracer):
+        return False
+    return len(value.sharding.device_set) > 1
+
+
 LINKER = FuncifyLinker(
     to_native=_copy,
     to_numpy=np.asarray,
@@ -151,5 +158,6 @@ LINKER = FuncifyLinker(
     ready=_ready,
     owned=owned,
     waits=True,
+    is_spread=_is_spread,
     traceable=functools.partial(traceable, scope=WIDE),
 )

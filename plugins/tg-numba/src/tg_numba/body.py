@@ -16,7 +16,7 @@ from tg.backend import is_float
 from tg_native.calls.libmvec import WIDTHS, symbol_of
 from tg_native.kernels import body as kernels
 from tg_native.kernels.dtypes import WORDS, is_signed, is_wide_float, item_size
-from tg_native.kernels.lanes import Lanes
+from tg_native.kernels.lanes import Lanes, parameter_names
 from tg_numba.assembly import ITEMS, Module, constant_text
 from tg_numba.moves import Moves
 from tg_numba.processor import features, has_halves, has_libmvec, has_tables, vector_bytes
@@ -308,7 +308,8 @@ def _pure(symbol: str, *operands: Lanes) -> Lanes:
 def _definition(symbol: str, write: Callable[..., Lanes], operands: Sequence[Lanes]) -> str:
     x = operands[0]
     body = Body(body_of(x).module, x.body.lanes)
-    given = [Lanes(body, v.dtype, f"%{letter}") for v, letter in zip(operands, "xyzw", strict=False)]
+    names = parameter_names(len(operands))
+    given = [Lanes(body, v.dtype, f"%{name}") for v, name in zip(operands, names, strict=True)]
     found = write(*given)
     body.do(f"ret {x.kind} {found.text}")
     parameters = ", ".join(f"{v.kind} {v.text}" for v in given)

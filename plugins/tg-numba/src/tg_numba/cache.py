@@ -12,13 +12,12 @@ import importlib.metadata
 import json
 import os
 import sys
-import warnings
 from typing import TYPE_CHECKING, Final
 
 import llvmlite
 import llvmlite.binding as llvm
 
-from tg.backend import Cache, DiskCache, Span, annotate
+from tg.backend import Cache, DiskCache, Span, annotate, warn
 from tg_numba import engine
 from tg_numba.engine import Bundle, MissingError, bundle, loaded
 from tg_numba.identity import own
@@ -118,4 +117,4 @@ def _store(key: str, bundle: Bundle) -> None:
     try:
         PROGRAMS.store(key, write)
     except OSError as error:
-        warnings.warn(f"cache: nothing is kept: {error}", stacklevel=2)
+        warn(f"cache: nothing is kept: {error}")

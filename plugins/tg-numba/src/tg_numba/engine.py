@@ -173,7 +173,9 @@ def assembled(text: str, level: int = LEVEL, *, has_steps: bool = False) -> Code
 def _keep_in_registers(module: Any, machine: Any) -> None:
     """Put what is called in a step into the loop, and places in memory that only the function knows into registers.
 
-    The text has each step as a call, with places in memory for its results; nothing else in it gains by passes.
+    The text has each step as a call, with places in memory for its results; nothing else in it gains by passes. Global
+    value numbering (`add_new_gvn_pass`) is left out: it ends the process where its own iteration does not settle, and
+    benchmarks/run.py --only loops takes the same time without it.
     """
     module.verify()  # a wrong text is an error; passes over it would end the process
     passes = llvm.create_new_module_pass_manager()
@@ -182,7 +184,6 @@ def _keep_in_registers(module: Any, machine: Any) -> None:
         passes.add_sroa_pass,
         passes.add_instruction_combine_pass,
         passes.add_simplify_cfg_pass,
-        passes.add_new_gvn_pass,
     ):
         add()
     passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))

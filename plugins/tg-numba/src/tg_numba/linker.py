@@ -44,7 +44,7 @@ class NumbaLinker(NativeLinker[Program]):
 
     def executable(self, graph: FrozenGraph, request: Request, program: Program) -> NumbaExecutable:
         with Span("entry"):
-            return NumbaExecutable(self, graph, request, program, _array_call(graph, program))
+            return NumbaExecutable(self, graph, request, program, partial(_array_call, graph, program))
 
     def ticks(self) -> Ticks:
         from tg_numba.ticks import Ticks

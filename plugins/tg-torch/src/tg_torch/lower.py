@@ -12,11 +12,9 @@ from tg.backend import (
     Reduce,
     Rewrites,
     arithmetic,
-    gate,
     node_rule,
-    rule,
 )
-from tg_torch.fused import SquaredNorm, through_tanh
+from tg_torch.fused import SquaredNorm
 
 if TYPE_CHECKING:
     from tg.backend import Apply, Variable
@@ -36,14 +34,6 @@ def _squared_norm(node: Apply, outputs: Any) -> Variable | None:
 REWRITES: Final = Rewrites(
     rules=(
         RUNNING_RESULTS,
-        rule(
-            "cotangent_through_tanh",
-            match=lambda dy, y: gate(dy, 1 - arithmetic.square(y)),
-            replace=through_tanh,
-            phase=BACKEND,
-            kind=REASSOCIATES,
-            why="PyTorch's own pass back through tanh needs neither the square nor the difference in memory.",
-        ),
         node_rule(
             "squared_norm",
             keys=(Reduce,),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
+import scipy.linalg
 
 import tg
 import tg.linalg
@@ -13,7 +16,7 @@ from tg.ops.catalog import MODULES
 from tg.ops.linalg.banded import SolveBanded, SolvehBanded
 from tg.ops.linalg.cholesky import Cholesky
 from tg.ops.linalg.lu import LU
-from tg.ops.linalg.solving import Inv, Solve
+from tg.ops.linalg.solving import Cofactors, Inv, Solve
 from tg.ops.linalg.spectral import SVD, Eigh
 from tg.ops.linalg.triangular import SolveTriangular
 
@@ -52,6 +55,90 @@ def test_a_value_and_its_gradient_factorise_once(cost):
     a, x = tg.matrix("a"), tg.vector("x")
     y = cost(a, x)
     assert count([y, tg.grad(y, a)], LU, a, x) == 1
+
+
+def products_without(a, *rows):
+    """Of each permutation, its sign times the product of the elements that it takes in the other rows."""
+    n = len(a)
+    for order in itertools.permutations(range(n)):
+        sign = round(np.linalg.det(np.eye(n)[list(order)]))
+        yield order, sign * np.prod([a[k, order[k]] for k in range(n) if k not in rows])
+
+
+def cofactors(a):
+    """By the sum over permutations."""
+    y = np.zeros(a.shape)
+    for i in range(len(a)):
+        for order, product in products_without(a, i):
+            y[i, order[i]] += product
+    return y
+
+
+def second_derivatives(a):
+    """Those of the determinant, by the sum over permutations."""
+    y = np.zeros(a.shape * 2)
+    for i, j in itertools.permutations(range(len(a)), 2):
+        for order, product in products_without(a, i, j):
+            y[i, order[i], j, order[j]] += product
+    return y
+
+
+def of_rank(rank, n):
+    """A matrix of this rank up to rounding: no pivot need be 0."""
+    rng = np.random.default_rng(rank)
+    return rng.normal(size=(n, rank)) @ rng.normal(size=(rank, n))
+
+
+SINGULAR = {
+    "zeros": np.zeros((3, 3)),
+    "ones": np.ones((2, 2)),
+    "equal rows": np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [0.0, 1.0, 5.0]]),
+    "a column of zeros": np.diag([1.0, 2.0, 0.0, 3.0]),
+    "one element": np.zeros((1, 1)),
+    **{f"rank {k} of {n}": of_rank(k, n) for k, n in ((1, 2), (1, 3), (2, 3), (2, 4), (3, 4))},
+    "regular": A,
+}
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("name", SINGULAR)
+def test_first_and_second_derivatives_of_a_determinant(name, is_known):
+    value = SINGULAR[name]
+    a = tg.tensor("a", "float64", shape=value.shape if is_known else (None, None))
+    y = tg.linalg.det(a)
+    g = tg.grad(y, a)
+    f = tg.function([a], [g, tg.jacobian(g, a, direction="reverse"), tg.jacobian(g, a, direction="forward")])
+    first, *second = f(value)
+    bound = 1e-13 * max(1.0, np.abs(value).max()) ** (len(value) - 1)
+    np.testing.assert_allclose(first, cofactors(value), rtol=0, atol=bound)
+    for h in second:
+        np.testing.assert_allclose(h, second_derivatives(value), rtol=0, atol=bound)
+
+
+def test_cofactors_of_a_matrix_have_one_multiple_each():
+    with pytest.raises(tg.ShapeError, match="ranks: found 4 and 3"):
+        Cofactors()(tg.tensor("a", "float64", (2, 1, 2, 2)), tg.vector("d"))
+    with pytest.raises(tg.ShapeError, match="leading axes: lengths differ: 2 and 3"):
+        Cofactors()(tg.tensor("a", "float64", (2, 4, 4)), tg.tensor("d", "float64", (3,)))
+
+
+def test_a_third_derivative_of_a_determinant():
+    """Of three rows the second derivatives are linear in the matrix."""
+    rng = np.random.default_rng(3)
+    a = tg.matrix("a")
+    x, y = (rng.normal(size=(3, 3)) for _ in range(2))
+    second = tg.sum(tg.grad(tg.sum(tg.grad(tg.linalg.det(a), a) * x), a) * y)
+    found = tg.grad(second, a).eval({a: A})
+    wanted = [np.sum(x * np.tensordot(second_derivatives(unit), y)) for unit in np.eye(9).reshape(9, 3, 3)]
+    np.testing.assert_allclose(found.ravel(), wanted, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("lengths", [(None, None), (120, 120)])
+def test_the_derivative_of_the_log_of_a_determinant_that_overflows(lengths):
+    a = tg.tensor("a", "float64", shape=lengths)
+    value = 1e3 * np.eye(120) + np.ones((120, 120))
+    found = tg.grad(3 * tg.log(tg.linalg.det(a)), a).eval({a: value})
+    np.testing.assert_allclose(found, 3 * np.linalg.inv(value).T, rtol=1e-12, atol=1e-15)
 
 
 def test_the_log_density_of_a_normal_vector_has_one_cholesky_factorisation():
@@ -109,11 +196,135 @@ def test_what_is_constant_and_fails_is_an_error_of_the_call():
         f()
 
 
-def test_the_derivative_at_equal_eigenvalues_is_finite():
+Q = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+WEIGHTS = np.array([[1.0, 2.0, -1.0], [0.5, -1.0, 3.0], [2.0, 0.25, 1.0]])
+EQUAL = {
+    "twice the identity": 2 * np.eye(3),
+    "zeros": np.zeros((3, 3)),
+    "two equal up to rounding": Q @ np.diag([1.0, 1.0, 3.0]) @ Q.T,
+    "two that are close": Q @ np.diag([1.0, 1.0 + 1e-9, 3.0]) @ Q.T,
+    "three that are close": Q @ np.diag([1.0, 1.0 + 1e-4, 1.0 + 3e-4]) @ Q.T,
+    "far apart": Q @ np.diag([-1.0, 0.5, 3.0]) @ Q.T,
+}
+WRITTEN = {
+    "columns": lambda v, y: (v * y) @ v.T,
+    "rows": lambda v, y: v @ (y[:, None] * v.T),
+    "diagonal": lambda v, y: v @ tg.diag(y) @ v.T,
+    "diagonal first": lambda v, y: v @ (tg.diag(y) @ v.T),
+}
+
+
+def units():
+    """Directions of a symmetric matrix that one element of a matrix moves."""
+    for e in np.eye(9).reshape(9, 3, 3):
+        yield (e + e.T) / 2
+
+
+def exponential_along(a, *directions):
+    """The first or second derivative of the exponential of a matrix, from the exponential of a block matrix."""
+    blocks = [[a, directions[0]], [0 * a, a]]
+    if len(directions) == 2:
+        g, h = directions
+        blocks = [[a, g, h, 0 * a], [0 * a, a, 0 * a, h], [0 * a, 0 * a, a, g], [0 * a, 0 * a, 0 * a, a]]
+    return scipy.linalg.expm(np.block(blocks))[:3, -3:]
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), [*((name, "columns") for name in EQUAL), *(("twice the identity", form) for form in WRITTEN)]
+)
+def test_functions_of_a_symmetric_matrix_at_equal_eigenvalues(name, form):
+    value, a = EQUAL[name], tg.tensor("a", "float64", shape=(3, 3))
+    w, v = tg.linalg.eigh((a + a.T) / 2)
+    cost = tg.sum(WEIGHTS * WRITTEN[form](v, tg.exp(w)))
+    g = tg.grad(cost, a)
+    first, *second = tg.function([a], [g, *(tg.jacobian(g, a, direction=d) for d in ("reverse", "forward"))])(value)
+    wanted = [np.sum(WEIGHTS * exponential_along(value, e)) for e in units()]
+    np.testing.assert_allclose(first.ravel(), wanted, rtol=1e-11, atol=1e-11)
+    wanted = [[np.sum(WEIGHTS * exponential_along(value, e, f)) for f in units()] for e in units()]
+    for h in second:
+        np.testing.assert_allclose(h.reshape(9, 9), wanted, rtol=1e-10, atol=1e-10)
+
+
+def test_a_function_of_a_matrix_has_parameters():
+    a, t = tg.matrix("a"), tg.scalar("t")
+    w, v = tg.linalg.eigh((a + a.T) / 2)
+    cost = tg.sum(WEIGHTS * ((v * tg.exp(-t * w)) @ v.T))
+    by_t = tg.grad(cost, t)
+    both = [by_t, tg.grad(by_t, t), tg.grad(by_t, a), tg.jvp(tg.grad(cost, a), t, 1.0)]
+    slope, bend, *mixed = tg.function([a, t], both)(2 * np.eye(3), 0.7)
+    trace = np.trace(WEIGHTS)
+    np.testing.assert_allclose([slope, bend], [-2 * np.exp(-1.4) * trace, 4 * np.exp(-1.4) * trace], rtol=1e-13)
+    for m in mixed:  # d/dt of -t exp(-t w) at w = 2
+        np.testing.assert_allclose(m, (WEIGHTS + WEIGHTS.T) / 2 * (1.4 - 1) * np.exp(-1.4), rtol=1e-12)
+
+
+def test_linear_functions_of_a_matrix():
     a = tg.matrix("a")
-    w, v = tg.linalg.eigh(a)
-    found = tg.function([a], tg.grad(tg.sum(w) + tg.sum(v**3), a), backend="perform")(2 * np.eye(3))
-    assert np.allclose(found, np.eye(3))
+    w, v = tg.linalg.eigh((a + a.T) / 2)
+    for cost, slope in ((tg.sum(WEIGHTS * ((v * (2 * w + 1)) @ v.T)), WEIGHTS + WEIGHTS.T), (tg.sum(w), np.eye(3))):
+        g = tg.grad(cost, a)
+        first, second = tg.function([a], [g, tg.jacobian(g, a, disconnected="zero")])(2 * np.eye(3))
+        np.testing.assert_allclose(first, slope, rtol=1e-14)
+        np.testing.assert_array_equal(second, 0)
+
+
+@pytest.mark.parametrize("value", [np.zeros((3, 3)), 2 * np.eye(3), EQUAL["two equal up to rounding"]])
+def test_second_derivatives_of_sums_over_equal_eigenvalues(value):
+    a, u = tg.matrix("a"), tg.matrix("u")
+    cost = tg.sum(tg.exp(tg.linalg.eigvalsh((a + a.T) / 2)))
+    f = tg.function([a, u], [tg.hessian(cost, a), tg.grad(tg.jvp(cost, a, u), a), tg.jvp(tg.jvp(cost, a, u), a, u)])
+    wanted = [[np.trace(exponential_along(value, e, f)) for f in units()] for e in units()]
+    second, turned, twice = f(value, WEIGHTS)
+    np.testing.assert_allclose(second.reshape(9, 9), wanted, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(turned.ravel(), wanted @ WEIGHTS.ravel(), rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(twice, WEIGHTS.ravel() @ wanted @ WEIGHTS.ravel(), rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "complex128"])
+def test_the_derivative_of_a_sum_over_eigenvalues_of_other_matrices(dtype):
+    """That of the sum of their squares is twice the matrix."""
+    a = tg.matrix("a", dtype)
+    g = tg.grad(tg.sum(tg.linalg.eigvalsh((a + tg.conj(a).T) / 2) ** 2), a)
+    value = np.array([[2, 1 + 1j], [1 - 1j, 3]])
+    value = (value if np.dtype(dtype).kind == "c" else value.real).astype(dtype)
+    np.testing.assert_allclose(g.eval({a: value}), 2 * value, rtol=8 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("form", [lambda u, s, vh: (u * s) @ vh, lambda u, s, vh: u @ tg.diag(s) @ vh])
+def test_the_product_of_singular_factors_is_the_matrix(form):
+    a = tg.matrix("a")
+    cost = tg.sum(WEIGHTS * form(*tg.linalg.svd(a, full_matrices=False)))
+    for value in (np.eye(3), np.zeros((3, 3)), A):
+        np.testing.assert_array_equal(tg.grad(cost, a).eval({a: value}), WEIGHTS)
+
+
+@pytest.mark.parametrize(
+    "cost",
+    [
+        lambda a: tg.sum(tg.linalg.eigh(a)[1] ** 3),
+        lambda a: tg.sum(WEIGHTS * tg.real(tg.linalg.eig(a)[1])),
+        lambda a: tg.sum(WEIGHTS * (tg.linalg.svd(a, full_matrices=False)[0])),
+        lambda a: tg.sum(WEIGHTS * tg.linalg.svd(a, full_matrices=False)[2]),
+    ],
+)
+def test_vectors_of_equal_values_have_no_derivative(cost):
+    a = tg.matrix("a")
+    found = tg.grad(cost(a), a).eval({a: 2 * np.eye(3)})
+    assert np.isnan(found).any()
+
+
+def test_a_vector_beside_equal_eigenvalues_has_its_derivative():
+    a = tg.matrix("a")
+    cost = tg.sum(WEIGHTS[0] * tg.linalg.eigh((a + a.T) / 2)[1][:, 2] ** 2)
+    value = EQUAL["two equal up to rounding"]
+    found = tg.function([a], [tg.grad(cost, a), tg.jacobian(cost, a, direction="forward")])(value)
+
+    def at(m):
+        return np.sum(WEIGHTS[0] * np.linalg.eigh(m)[1][:, 2] ** 2)
+
+    wanted = [(at(value + 1e-5 * e) - at(value - 1e-5 * e)) / 2e-5 for e in units()]
+    for g in found:
+        np.testing.assert_allclose(g.ravel(), wanted, rtol=1e-6, atol=1e-8)
 
 
 def test_vectors_that_the_matrix_does_not_decide_have_no_derivative():
@@ -173,3 +384,14 @@ def test_bands_by_lapack_and_in_windows_are_the_same(op):
     for found, wanted in zip(Op.perform(op, ab, b), op.perform(ab, b), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
         assert found.dtype == wanted.dtype
+
+
+def test_the_largest_eigenvalue_beside_equal_ones_has_second_derivatives():
+    """The gradient is the projection on u, whose derivative is what turns u, over the distance to the others, all 0."""
+    a = tg.matrix("a")
+    u = np.array([1.0, 2.0, 2.0])
+    found = tg.vjp(tg.grad(tg.max(tg.linalg.eigvalsh((a + a.T) / 2)), a), a, tg.constant(WEIGHTS + WEIGHTS.T))
+    unit, across = np.outer(u, u) / 9, np.eye(3) - np.outer(u, u) / 9
+    wanted = 2 * (unit @ (WEIGHTS + WEIGHTS.T) @ across) / 9
+    value = tg.function([a], found, backend="perform")(np.outer(u, u))
+    np.testing.assert_allclose(value, (wanted + wanted.T) / 2, rtol=1e-12, atol=1e-12)

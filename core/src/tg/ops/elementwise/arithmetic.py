@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tg.graph.checks import Check, Descriptor
+from tg.graph.facts import facts_of
+from tg.graph.nodes import Constant
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import (
     equal,
@@ -16,6 +18,7 @@ from tg.ops.elementwise.comparison import (
     less,
     less_equal,
     logical_and,
+    logical_not,
     logical_or,
     where,
 )
@@ -30,6 +33,7 @@ from tg.ops.elementwise.facts import (
     of_floor_divide,
     of_gate,
     of_hypot,
+    of_masked_product,
     of_maximum,
     of_minimum,
     of_multiply,
@@ -42,9 +46,20 @@ from tg.ops.elementwise.facts import (
     of_square,
     of_subtract,
 )
-from tg.ops.elementwise.record import ElementwiseFunction, binary, from_ufunc, in_loop, ternary, unary
+from tg.ops.elementwise.record import (
+    AtKink,
+    ElementwiseFunction,
+    binary,
+    floating,
+    from_ufunc,
+    in_loop,
+    real_floating,
+    ternary,
+    unary,
+)
 from tg.ops.family import Family
 from tg.types.dtypes import is_complex, is_integer, numpy_dtype
+from tg.types.lengths import same
 from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
@@ -57,6 +72,26 @@ def _gate(dy: np.ndarray[Any, Any], d: np.ndarray[Any, Any]) -> np.ndarray[Any, 
 
 def _gate_loops(kinds: Any) -> Any:
     return from_ufunc(np.multiply)(kinds)
+
+
+def _masked_loops(kinds: Any) -> Any:
+    dtypes, result = from_ufunc(np.multiply)(kinds[1:])
+    return ("bool", *dtypes), result
+
+
+def _kept_loops(kinds: Any) -> Any:
+    (dtype,), result = from_ufunc(np.positive)(kinds[1:])
+    return ("bool", dtype), result
+
+
+def _nan(x: Any, y: Any) -> Constant:
+    return Constant(np.asarray(np.nan, numpy_dtype(x.type.dtype)))
+
+
+def _zeros_like(x: Any) -> Variable:
+    from tg.ops.creation import zeros_like
+
+    return zeros_like(x)
 
 
 def _nonnegative_exponent(x: Variable, y: Variable) -> tuple[Check, ...]:
@@ -98,6 +133,12 @@ def _three_alike(kinds: Any) -> Any:
     return (first, first, first), result
 
 
+def _three_floating(kinds: Any) -> Any:
+    (first, _), result = floating(kinds[:2])
+    (first, _), result = floating((result, kinds[2]))
+    return (first, first, first), result
+
+
 def _floor_divide(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.asarray(np.floor_divide(x, y))
 
@@ -108,9 +149,11 @@ def _reciprocal(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.asarray(np.reciprocal(x))
 
 
-def _absolute_slope(x: Any, y: Any) -> Variable:
-    """The sign of a real x; of a complex x half the conjugate of its direction."""
-    return 0.5 * conjugate(sign(x)) if is_complex(x.type.dtype) else sign(x)
+def _absolute_slope(x: Any, y: Any) -> Variable | AtKink:
+    """The sign of a real x, at 0 by convention; of a complex x half the conjugate of its direction."""
+    if not is_complex(x.type.dtype):
+        return AtKink(equal(x, 0), sign(x))
+    return where(equal(y, 0), kink(y), 0.5 * conjugate(sign(x)))
 
 
 def _sign_slope(x: Any, y: Any) -> Any:
@@ -123,7 +166,8 @@ def _sign_slope_conj(x: Any, y: Any) -> Any:
 
 
 def _per_diameter(value: Any, x: Any) -> Variable:
-    return where(equal(x, 0), numpy_dtype(x.type.dtype).type(0), value / (2 * absolute(x)))
+    diameter = 2 * absolute(x)
+    return where(equal(x, 0), kink(diameter), value / diameter)
 
 
 def _share(x: Any, y: Any, *, larger: bool) -> Variable:
@@ -147,21 +191,128 @@ def _above(x: Any, lower: Any, upper: Any, y: Any) -> Variable:
 
 
 def _power_by_base(x: Any, y: Any, z: Any) -> Variable:
-    """y * x**(y - 1), and 0 where y is 0, also at x = 0."""
-    zero = numpy_dtype(x.type.dtype).type(0)
-    return where(equal(y, 0), zero, y * power(x, y - 1))
+    """y * x**(y - 1), and y where x is 0 and y is 0 or 1.
+
+    There 0**(y - 1) jumps as y moves: the slope by y is none, hence the kink; by x all derivatives are right.
+    """
+    if isinstance(y, Constant) and y.data.all():
+        return y * power(x, Constant(y.data - y.data.dtype.type(1)))
+    jumps = logical_and(_is_null(x), logical_or(equal(y, 0), equal(y, 1)))
+    slope: Variable = y * power(x, y - 1)
+    return where(jumps, y + kink(y), slope)
 
 
 def _power_by_exponent(x: Any, y: Any, z: Any) -> Variable:
-    """x**y * log(x), and 0 at x = 0 for y >= 0."""
+    """x**y * log(x), and 0 at x = 0 for y >= 0: of the slopes by x there only that for y > 1 is 0 too."""
     from tg.ops.elementwise.exponential import log
 
+    if isinstance(x, Constant) and x.data.all():
+        return z * log(x)  # type: ignore[no-any-return]
     zero = numpy_dtype(x.type.dtype).type(0)
-    return where(logical_and(equal(x, 0), greater_equal(y, 0)), zero, z * log(x))
+    convention = kink(x) + where(equal(y, 0), kink(y), zero)
+    if not is_complex(y.type.dtype):
+        convention = where(greater(y, 1), z, convention)  # z is 0 there, and so is its slope
+    return where(logical_and(equal(x, 0), greater_equal(y, 0)), convention, z * log(x))
 
 
-def _direction(x: Any, radius: Any) -> Variable:
+def _sqrt_slopes(x: np.ndarray[Any, Any]) -> Any:
+    """Rewriting multiplies three roots before it divides by them, which may vanish."""
+    return np.where(x * np.sqrt(x) < np.finfo(x.dtype).tiny, np.inf, 16)
+
+
+def _power_slopes(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
+    """The rounding of y - 1 is multiplied by log(x); x**(y - 2) may be out of range where y times it is not."""
+    z, tiny = np.power(x, y - 2), np.finfo(x.dtype).tiny
+    return np.where(np.isinf(z) | (z < tiny) | (x < 4 * tiny), np.inf, 32 + 4 * np.abs(np.log(x)))
+
+
+def while_in_range(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
+    """16 units, and infinitely many where the radius or its reciprocal is nearly out of range."""
+    radius, limits = np.hypot(x, y), np.finfo(x.dtype)
+    return np.where((radius > 4 * limits.tiny) & (radius < limits.max / 4), 16, np.inf)
+
+
+def _flat_power(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
+    return np.where(y == 0.5, np.sqrt(x), np.power(x, y))
+
+
+def _flat_power_written(x: Any, y: Any) -> Variable:
+    is_root = isinstance(y, Constant) and y.data.ndim == 0 and y.data == 0.5
+    return sqrt(x) if is_root else where(equal(y, 0.5), sqrt(x), power(x, y))
+
+
+def _flat_slope(x: Any, y: Any, z: Any) -> Variable:
+    return where(equal(x, 0), kink(x), y * z / x)
+
+
+def _absolute_power(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
+    return np.power(np.abs(x), y)
+
+
+def _signed_power(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
+    return np.sign(x) * np.power(np.abs(x), y)
+
+
+def _absolute_power_slope(x: Any, y: Any, z: Any) -> Variable | AtKink:
+    if isinstance(y, Constant) and (y.data == 1).all():
+        return AtKink(equal(x, 0), sign(x))
+    return y * signed_power(x, _one_less(y))  # type: ignore[no-any-return]
+
+
+def _signed_power_slope(x: Any, y: Any, z: Any) -> Variable | int:
+    if isinstance(y, Constant) and (y.data == 1).all():
+        return 1
+    return y * absolute_power(x, _one_less(y))  # type: ignore[no-any-return]
+
+
+def _radial_power_slope(r: Any, u: Any, y: Any, z: Any) -> Variable:
+    half, less_two = 0.5 * y, _one_less(_one_less(y))
+    if isinstance(y, Constant) and y.data.ndim == 0 and y.data >= 3:
+        return half * (r if y.data == 3 else power(r, less_two))  # type: ignore[no-any-return]
+    return half * flat_power(r, less_two)  # type: ignore[no-any-return]
+
+
+def _one_less(y: Any) -> Any:
+    return Constant(y.data - y.data.dtype.type(1)) if isinstance(y, Constant) else y - 1
+
+
+def _is_null(x: Any) -> Variable:
+    """Whether x is 0 or NaN."""
+    return logical_not(greater(absolute(x), 0))
+
+
+def _product_at(at: np.ndarray[Any, Any], x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
+    return np.where(at, x * y, x * y)
+
+
+def broadcast_with(like: Variable, x: Variable) -> Variable:
+    """x in the shape that it has beside another operand."""
+    is_wide = x.type.ndim == like.type.ndim and all(map(same, like.shape, x.shape))
+    return x if is_wide or not like.type.ndim else where(equal(like, like), x, x)
+
+
+def _itself_at(at: np.ndarray[Any, Any], x: np.ndarray[Any, Any]) -> Any:
+    return np.where(at, x, x)
+
+
+def _direction(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
+    radius = np.hypot(x, y)
+    return np.where(radius == 0, np.zeros((), radius.dtype), x / np.where(radius == 0, 1, radius))
+
+
+def _of_other(other: Variable, x: Any, y: Any) -> Variable:
+    """other**2 / hypot(x, y), of which the square alone may vanish."""
+    return other * (other / hypot(x, y))
+
+
+def _direction_written(x: Any, y: Any) -> Variable:
+    radius = hypot(x, y)
     return where(equal(radius, 0), numpy_dtype(x.type.dtype).type(0), x / radius)
+
+
+def _root_slope(x: Any, y: Any) -> Variable:
+    null = equal(x, 0)
+    return where(null, kink(x), 0.5 / where(null, 1, y))
 
 
 add = binary(
@@ -204,7 +355,7 @@ remainder = binary(
 power = binary(
     "power", _power, np.power, "x to the power y; a negative integer exponent of an integer is an error.",
     d=(_power_by_base, _power_by_exponent), cost=21.9, checks=_nonnegative_exponent, numpy=np.power,
-    facts=of_power,
+    facts=of_power, slope_accuracy=_power_slopes,
 )  # fmt: skip
 negative = unary(
     "negative", np.negative, np.negative, "-x.", d=(lambda x, y: -1,), accuracy=0, cost=0.8, facts=of_negative
@@ -231,6 +382,7 @@ sqrt = unary(
     np.sqrt,
     "The square root of x; NaN below 0.",
     d=(lambda x, y: 0.5 / y,),
+    slope_accuracy=_sqrt_slopes,
     domain=(0, 1e6),
     accuracy=1,
     cost=2.4,
@@ -241,6 +393,10 @@ sqrt = unary(
         zero=True,
     ),
 )
+flat_root: ElementwiseFunction = unary(
+    "flat_root", np.sqrt, np.sqrt, "The square root of x, as it is written; the derivative at 0 is 0, once.",
+    d=(_root_slope,), accuracy=1, cost=2.4, domain=(0, 1e6), expansion=sqrt, only_derives=True,
+)  # fmt: skip
 reciprocal = unary(
     "reciprocal",
     _reciprocal,
@@ -280,10 +436,24 @@ cbrt = unary(
     cost=7.4,
     facts=of_one(keeps=(*STRICT_SIGNS, "finite", "not_nan", "no_negative_zero"), zero=True),
 )
-hypot = binary(
+hypot: ElementwiseFunction = binary(
     "hypot", np.hypot, np.hypot, "sqrt(x**2 + y**2) without overflow; the derivatives at the origin are 0.",
-    d=(lambda x, y, z: _direction(x, z), lambda x, y, z: _direction(y, z)), cost=4,
-    facts=of_hypot,
+    d=(lambda x, y, z: direction(x, y), lambda x, y, z: direction(y, x)), cost=4,
+    facts=of_hypot, slope_accuracy=while_in_range,
+)  # fmt: skip
+direction: ElementwiseFunction = binary(
+    "direction", _direction, np.hypot, "x / hypot(x, y), the derivative of hypot; 0 at the origin, where it has none.",
+    d=(
+        lambda x, y, z: _of_other(direction(y, x), x, y),
+        lambda x, y, z: -z * (direction(y, x) / hypot(x, y)),
+    ),
+    cost=6, expansion=_direction_written, only_derives=True, facts=lambda x, y: (),
+)  # fmt: skip
+radius = binary(
+    "radius", lambda x, y: np.sqrt(x * x + y * y), real_floating,
+    "sqrt(x**2 + y**2) as it is written; the derivatives at the origin are 0, once.",
+    d=(lambda x, y, z: direction(x, y), lambda x, y, z: direction(y, x)), cost=4,
+    expansion=lambda x, y: sqrt(add(square(x), square(y))), only_derives=True,
 )  # fmt: skip
 copysign: ElementwiseFunction = binary(
     "copysign", np.copysign, np.copysign, "|x| with the sign of y, also of zeros; the derivative at x = 0 is 0.",
@@ -299,6 +469,68 @@ gate = binary(
     "gate", _gate, _gate_loops, "0 where dy is 0, else dy * d: a cotangent through a partial derivative d.",
     d=(lambda dy, d, z: d, lambda dy, d, z: dy), accuracy=1, cost=1,
     facts=of_gate,
+)  # fmt: skip
+masked_product = ternary(
+    "masked_product", lambda mask, x, y: np.where(mask, x * y, np.zeros((), x.dtype)), _masked_loops,
+    "x * y where the mask holds, else 0; linear in x everywhere, whose zeros the mask may be made of.",
+    d=(None, lambda mask, x, y, z: y, lambda mask, x, y, z: where(mask, x, numpy_dtype(x.type.dtype).type(0))),
+    accuracy=1, cost=1.5, expansion=lambda mask, x, y: where(mask, multiply(x, y), numpy_dtype(x.type.dtype).type(0)),
+    only_derives=True, facts=of_masked_product,
+)  # fmt: skip
+product_at_kink: ElementwiseFunction = ternary(
+    "product_at_kink", _product_at, _masked_loops,
+    "x * y; where the condition holds y is the slope of a kink by convention, and x a cotangent of the kink.",
+    d=(None, lambda at, x, y, z: AtKink(at, y, again=True), lambda at, x, y, z: x),
+    accuracy=1, cost=1, expansion=lambda at, x, y: broadcast_with(at, multiply(x, y)), only_derives=True,
+    facts=lambda at, x, y: of_multiply(x, y),
+)  # fmt: skip
+product_past_kink: ElementwiseFunction = ternary(
+    "product_past_kink", _product_at, _masked_loops,
+    "x * y; where the condition holds y is the slope of a kink by convention, and x, a tangent, has no slope.",
+    d=(None, lambda at, x, y, z: where(at, numpy_dtype(y.type.dtype).type(np.nan), y), lambda at, x, y, z: x),
+    accuracy=1, cost=1, expansion=lambda at, x, y: broadcast_with(at, multiply(x, y)), only_derives=True,
+    facts=lambda at, x, y: of_multiply(x, y),
+)  # fmt: skip
+at_kink: ElementwiseFunction = binary(
+    "at_kink", _itself_at, _kept_loops,
+    "x itself; where the condition holds it is a cotangent by convention, and slopes that multiply it have no slope.",
+    d=(None, lambda at, x, y: 1), accuracy=0, cost=0.1, expansion=broadcast_with, only_derives=True,
+    facts=lambda at, x: [*facts_of(x)],
+)  # fmt: skip
+past_kink: ElementwiseFunction = binary(
+    "past_kink", _itself_at, _kept_loops,
+    "x itself; where the condition holds it is a tangent by convention, which another convention has no product with.",
+    d=(None, lambda at, x, y: 1), accuracy=0, cost=0.1, expansion=broadcast_with, only_derives=True,
+    facts=lambda at, x: [*facts_of(x)],
+)  # fmt: skip
+flat_power = binary(
+    "flat_power", _flat_power, floating,
+    "x to a power y > 0 that is held constant, with derivative 0 at x = 0, where it has none for y < 1.",
+    d=(_flat_slope, None), cost=22, expansion=_flat_power_written, only_derives=True, domain=(0, 1e6),
+)  # fmt: skip
+absolute_power: ElementwiseFunction = binary(
+    "absolute_power", _absolute_power, floating,
+    "|x| to a power y that is held constant: smooth at 0 as far as y says.",
+    d=(_absolute_power_slope, None), cost=22, expansion=lambda x, y: power(absolute(x), y), only_derives=True,
+)  # fmt: skip
+signed_power: ElementwiseFunction = binary(
+    "signed_power", _signed_power, floating,
+    "|x| to a power y that is held constant, with the sign of x: the slope of |x|**(y + 1) but for y + 1.",
+    d=(_signed_power_slope, None), cost=23, expansion=lambda x, y: sign(x) * power(absolute(x), y), only_derives=True,
+)  # fmt: skip
+radial_power: ElementwiseFunction = ternary(
+    "radial_power", lambda r, u, y: np.array(np.broadcast_arrays(np.power(r, y), u)[0]),
+    _three_floating,
+    "A length r to a power y > 2 that is held constant, where u is the square of r: the slope is one by u alone.",
+    d=(None, _radial_power_slope, None), cost=22, expansion=lambda r, u, y: broadcast_with(u, power(r, y)),
+    only_derives=True,
+    facts=lambda r, u, y: of_power(r, y),
+)  # fmt: skip
+kink: ElementwiseFunction = unary(
+    "kink", np.zeros_like, floating,
+    "0 for every x, with the derivative NaN: a slope that is 0 at one point by convention has no slope itself.",
+    d=(_nan,), accuracy=0, cost=0.1, expansion=_zeros_like, only_derives=True,
+    facts=of_one("nonnegative", "finite", zero=True),
 )  # fmt: skip
 
 
@@ -378,15 +610,28 @@ FAMILY = Family(
         sign,
         square,
         sqrt,
+        flat_root,
         reciprocal,
         maximum,
         minimum,
         clip,
         cbrt,
         hypot,
+        direction,
+        radius,
         copysign,
         nextafter,
         gate,
+        masked_product,
+        product_at_kink,
+        product_past_kink,
+        at_kink,
+        past_kink,
+        flat_power,
+        absolute_power,
+        signed_power,
+        radial_power,
+        kink,
     ),
     functions=(positive, fmax, fmin, divmod, fma, relu, heaviside),
     aliases=(("abs", absolute), ("pow", power), ("mod", remainder), ("true_divide", divide)),

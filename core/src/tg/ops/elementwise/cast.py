@@ -14,7 +14,7 @@ from tg.graph.nodes import Constant, Variable
 from tg.graph.op import Op
 from tg.ops.elementwise.facts import of_cast
 from tg.ops.family import Family
-from tg.types.dtypes import dtype_name, is_complex, is_inexact, is_integer, numpy_dtype
+from tg.types.dtypes import dtype_name, in_float32, is_complex, is_inexact, is_integer, numpy_dtype
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable
 
@@ -86,13 +86,18 @@ def convert(x: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]:
 
 
 def cast_variable(x: Variable, dtype: str) -> Variable:
-    """The variable in another dtype; itself if it has that dtype."""
+    """The variable in another dtype; itself if it has that dtype. A number that is written is converted at once."""
     if x.type.dtype == dtype:
         return x
-    if isinstance(x, Constant) and x.data.ndim == 0:
+    if isinstance(x, Constant) and x.data.size == 1:
         with np.errstate(all="ignore"):
-            return Constant(convert(x.data, dtype).reshape(()))
+            return Constant(convert(x.data, dtype).reshape(x.data.shape))
     return Cast(dtype)(x)  # type: ignore[no-any-return]
+
+
+def widened(x: Variable) -> Variable:
+    """The variable in float32 if its elements are halves, else itself; `cast_variable` rounds what is made of it."""
+    return cast_variable(x, in_float32(x.type.dtype))
 
 
 def cast(x: Any, dtype: object) -> Variable:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.graph.facts import ZEROS, elements_of, facts_of
+from tg.graph.facts import ZEROS, closure, elements_of, facts_of
 from tg.graph.nodes import Constant
 from tg.ops.elementwise.positions import complement
 from tg.types.dtypes import is_complex, is_float, is_integer, numpy_dtype
@@ -165,6 +165,12 @@ def of_gate(dy: Variable, d: Variable) -> set[str]:
     if "not_nan" in a & b and ("finite" in a or "nonzero" in b):
         found.add("not_nan")
     return found
+
+
+def of_masked_product(mask: Variable, x: Variable, y: Variable) -> set[str]:
+    """Of `masked_product`: what products and 0 share."""
+    found = closure(of_multiply(x, y), x.type.dtype)
+    return set(found & {"nonnegative", "nonpositive", "whole", "finite", "not_nan"})
 
 
 def of_divide(x: Variable, y: Variable) -> set[str]:

@@ -14,6 +14,14 @@ for the operands, and None for all others; the record has no loops for those dty
 `expansion` writes a function with others, as `lambda x: x / (1 + abs(x))`: a backend without a rule computes that. Its
 derivative is taken of it too where there is no `d`. Like the op's, it is given operands of the loop's dtypes.
 
+`only_derives` says that the function differs from its expansion in its derivative alone: importing a program expands
+it.
+
+`slope_accuracy` is the error of the derivatives, of first and of second order, in units in the last place: a number, or
+a function of the operands' values that is infinite where nothing is promised; 16 unless it is stated, with the reason.
+`python -m tests.derivatives.oracle` holds them to it. Where it is stated, the unit next to a zero of a derivative is
+that of its terms: of |f'| + |x f''| for f', and of |f''| + |f' / x| for f''.
+
 `cost` says how long the function takes, in additions of float64: what `benchmarks/costs.py` measured on the C backend,
 for 10,000 elements in the second cache and in vectors of 32 bytes (AMD EPYC, AVX2; an addition took 0.30 ns; the least
 of three runs, with other load on the machine). Backends decide by it what pays.
@@ -27,7 +35,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from typing import TYPE_CHECKING, Any, Final, Literal, final
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, final
 
 import numpy as np
 
@@ -49,7 +57,19 @@ if TYPE_CHECKING:
 
     Kind = str | type  # a dtype's name, or the Python type of a weak scalar
     Loop = tuple[tuple[str, ...], str]  # the dtypes of the operands and of the result
-    Partial = Callable[..., Variable | int | float]
+    Partial = Callable[..., "Variable | AtKink | int | float"]
+
+
+class AtKink(NamedTuple):
+    """A partial derivative that is a convention where a condition holds.
+
+    A cotangent has its product with it there, and so has the slope of the cotangent, unless it is a convention too:
+    f(|x|) has the second derivative f''(0) at 0, where the square of the slope 0 of |x| is 0.
+    """
+
+    at: Variable
+    slope: Variable
+    again: bool = False  # whether it is the slope of a product with such a derivative
 
 
 LONG: Final = 5.0
@@ -134,9 +154,11 @@ class ElementwiseFunction:
         "loops",
         "name",
         "numpy",
+        "only_derives",
         "op",
         "reference",
         "shortcut",
+        "slope_accuracy",
         "_known_facts",
         "_loop_cache",
         "_result_cache",
@@ -161,6 +183,8 @@ class ElementwiseFunction:
         numpy: np.ufunc | None = None,
         shortcut: Callable[..., Variable | None] | None = None,
         expansion: Callable[..., Variable] | None = None,
+        only_derives: bool = False,
+        slope_accuracy: float | Callable[..., Any] | None = None,
     ) -> None:
         self.name = name
         self.arity = arity
@@ -177,6 +201,8 @@ class ElementwiseFunction:
         self.numpy = numpy
         self.shortcut = shortcut
         self.expansion = expansion
+        self.only_derives = only_derives
+        self.slope_accuracy = slope_accuracy
         self._known_facts: dict[tuple[str, bool, tuple[frozenset[str], ...]], frozenset[str]] = {}
         self._loop_cache: dict[tuple[Kind, ...], Loop] = {}
         self._result_cache: dict[tuple[np.dtype[Any], ...], np.dtype[Any]] = {}
@@ -333,6 +359,11 @@ class Elementwise(Op):
         return self.fn
 
     @property
+    def only_derives(self) -> bool:  # type: ignore[override]
+        """Whether the record differs from its expansion in its derivative alone."""
+        return self.fn.only_derives
+
+    @property
     def expands(self) -> bool:
         """Whether the record has an expansion."""
         return self.fn.expansion is not None
@@ -399,7 +430,7 @@ class Elementwise(Op):
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
-        """`gate(dy, d)` for each partial derivative d, summed over the axes along which the operand was repeated."""
+        """`times(dy, d)` for each partial derivative d, summed over the axes along which the operand was repeated."""
         if self.fn.d is None and self.expands:
             return tools.pullback_of_expansion(self, inputs, cotangents)  # type: ignore[no-any-return]
         return tools.pullback_of_elementwise(self.fn, inputs, outputs[0], cotangents[0])  # type: ignore[no-any-return]
@@ -407,7 +438,7 @@ class Elementwise(Op):
     def pushforward(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
-        """The sum of `gate(t, d)` over the operands."""
+        """The sum of `times(t, d)` over the operands."""
         if self.fn.d is None and self.expands:
             return tools.pushforward_of_expansion(self, inputs, tangents)  # type: ignore[no-any-return]
         return (tools.pushforward_of_elementwise(self.fn, inputs, outputs[0], tangents),)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from tg.ops.elementwise.facts import of_one
 from tg.ops.elementwise.record import floating, in_loop, real_floating, unary
 from tg.ops.family import Family
 from tg.types.dtypes import is_complex, is_inexact, is_integer, numpy_dtype
-from tg.variables.conversion import as_variable
+from tg.variables.conversion import as_variable, plain_integer
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
@@ -78,8 +77,8 @@ def round(x: Any, decimals: Any = 0) -> Variable:
     Source:
         numpy.round
     """
-    x = as_variable(x)
-    if isinstance(decimals, bool) or not isinstance(decimals, numbers.Integral):
+    x, decimals = as_variable(x), plain_integer(decimals)
+    if isinstance(decimals, bool) or not isinstance(decimals, int):
         raise InputError(message(f"round: decimals: found {decimals!r}, needed an integer"))
     if is_integer(x.type.dtype):
         return x if int(decimals) >= 0 else _round_integer(x, 10 ** -int(decimals))

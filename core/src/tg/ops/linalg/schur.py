@@ -1,5 +1,6 @@
 """Eigenvalues of matrices without symmetry, and Schur forms: of a matrix, the triangular ones that are similar to it.
 
+What would flow back between the vectors of equal eigenvalues is NaN, as in `tg.ops.linalg.spectral`.
 A matrix with an element that is NaN or infinite has NaN as results.
 """
 
@@ -13,9 +14,9 @@ from tg.errors import InputError, NoRuleError, NotDifferentiable, message
 from tg.graph.op import Op
 from tg.lapack import gees, has_lapack
 from tg.ops.contraction import MatMul
-from tg.ops.elementwise.arithmetic import divide, multiply, subtract
+from tg.ops.elementwise.arithmetic import multiply, subtract
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import equal, where
+from tg.ops.elementwise.comparison import where
 from tg.ops.elementwise.complex import conjugate, real
 from tg.ops.family import Family
 from tg.ops.linalg.matrices import (
@@ -30,7 +31,7 @@ from tg.ops.linalg.matrices import (
     whether_to_raise,
 )
 from tg.ops.linalg.solving import Solve
-from tg.ops.linalg.spectral import ENDLESS, performed
+from tg.ops.linalg.spectral import ENDLESS, performed, quotients, with_columns_of
 from tg.ops.shape import expand_dims_at
 from tg.types.dtypes import is_complex, numpy_dtype
 from tg.types.tensor_type import TensorType
@@ -108,8 +109,7 @@ class Eig(Op):
             length = cast_variable(real(diagonals(turned)), v.type.dtype)
             turned = subtract(turned, multiply(MatMul()(adjoint(v), v), expand_dims_at(length, (-2,))))
             gaps = conjugate(subtract(expand_dims_at(w, (-2,)), expand_dims_at(w, (-1,))))
-            null = equal(gaps, zero)
-            inner = where(null, zero, divide(turned, where(null, zero + 1, gaps)))
+            inner = quotients(tools, with_columns_of(tools, turned, dv), gaps, w)
         on_it = zero if dw is None else expand_dims_at(conjugate(dw), (-1,))
         inner = where(on_diagonal(v), on_it, inner)
         found = Solve("n", positive=False, raises=False)(adjoint(v), MatMul()(inner, adjoint(v)))[0]

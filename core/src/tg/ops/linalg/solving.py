@@ -9,9 +9,9 @@ import numpy as np
 from tg.errors import InputError, message
 from tg.graph.op import Op
 from tg.ops.contraction import MatMul
-from tg.ops.creation import eye, iota, zeros_like
+from tg.ops.creation import eye, iota, ones_like
 from tg.ops.diagonal import tril, triu
-from tg.ops.elementwise.arithmetic import absolute, add, multiply, negative, sign
+from tg.ops.elementwise.arithmetic import absolute, add, multiply, negative, sign, subtract
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, greater, not_equal, where
 from tg.ops.elementwise.complex import conjugate, imag
@@ -32,6 +32,7 @@ from tg.ops.linalg.matrices import (
     need_matrices,
     need_same,
     need_square,
+    on_diagonal,
     real_type,
     spread_columns,
     whether_to_raise,
@@ -232,8 +233,7 @@ class Det(Op):
     Shapes:
         a (..., n, n) -> (...)
     Source:
-        numpy.linalg.det. The pullback is the determinant times the transposed inverse, by the same factors; of a
-        singular matrix it is `SingularCofactors`.
+        numpy.linalg.det. The pullback is `Cofactors`.
     """
 
     has_expansion = True
@@ -253,72 +253,134 @@ class Det(Op):
     def expansion(self, *inputs: Variable) -> Variable:
         """The product of the pivots, with the sign of the permutation."""
         factors, pivots, _ = LU()(inputs[0])
-        return multiply(prod(diagonals(factors), -1), parity(pivots, factors.type.dtype))
+        return _of_pivots(factors, pivots)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
-        """The cofactors: the determinant times the transposed inverse where there is one."""
-        (a,), (y,), (dy,) = inputs, outputs, cotangents
-        if dy is None:
-            return (None,)
-        inverse, info = Solve("t", positive=False, raises=False)(a, identities(a))
-        singular = expand_dims_at(greater(info, 0), (-2, -1))
-        regular = multiply(expand_dims_at(multiply(dy, y), (-2, -1)), inverse)
-        return (where(singular, multiply(expand_dims_at(dy, (-2, -1)), SingularCofactors()(a, info)), regular),)
+        """The cofactors."""
+        (a,), (dy,) = inputs, cotangents
+        return (None if dy is None else Cofactors()(a, dy),)
 
 
 @final
-class SingularCofactors(Op):
-    """The cofactors of matrices whose `info`, that of `Solve`, is not 0; zeros for others.
-
-    Their singular values are computed only if there are such matrices. A derivative they do not have: it is NaN.
+class Cofactors(Op):
+    """A multiple of the cofactors of each matrix, which are the derivatives of its determinant.
 
     Shapes:
-        a (..., n, n), info int32 (...) -> (..., n, n)
+        a (..., n, n), d (...) -> (..., n, n)
     Source:
-        Of a = U diag(s) Vh they are det(U) det(Vh) times the conjugate of U diag(p) Vh, where p[i] is the product of
-        all singular values but s[i].
+        The determinant times the transposed inverse, both by the same factors: of a matrix that is singular up to
+        rounding either is noise, and what is noise in one cancels in the other. Those of a singular a = U diag(s) Vh
+        are det(U) det(Vh) times the conjugate of U diag(p) Vh, where p[i] is the product of all singular values but
+        s[i]; they are computed only if there is such a matrix.
     """
 
     has_expansion = True
 
-    def infer(self, a: TensorType, info: TensorType) -> tuple[TensorType, ...]:
+    def infer(self, a: TensorType, d: TensorType) -> tuple[TensorType, ...]:
         """The type of a."""
-        need_matrices("det", a)
+        need_matrices("det", a, TensorType(d.dtype, (*d.shape, *a.shape[-2:])))
         need_square("det", a)
         return (a,)
 
     def expansion(self, *inputs: Variable) -> Variable:
-        """By singular values, if need be."""
+        """By the inverse, or by singular values."""
         from tg.ops.iteration import cond
 
-        a, info = inputs
-        singular = greater(info, 0)
-        nothing = zeros_like(a)
+        a, d = inputs
+        factors, pivots, order = LU()(a)
+        scale = multiply(d, _of_pivots(factors, pivots))
+        regular = multiply(expand_dims_at(scale, (-2, -1)), solve_by_factors(factors, order, identities(a), "t"))
+        singular = greater(zero_place(diagonals(factors)), 0)
         with Requirements():  # lengths of a branch are no values of a graph that is being rewritten
             return cond(  # type: ignore[no-any-return]
                 any_of(singular),
-                lambda: where(expand_dims_at(singular, (-2, -1)), _cofactors(a), nothing),
-                lambda: nothing,
+                lambda: where(expand_dims_at(singular, (-2, -1)), _cofactors(a, d), regular),
+                lambda: regular,
             )
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
-        """NaN for singular matrices."""
-        (a, info), (dy,) = inputs, cotangents
+        """The second derivative of the determinant in the direction of the cotangent; linear in d."""
+        (a, d), (dy,) = inputs, cotangents
         if dy is None:
             return (None, None)
-        nan = numpy_dtype(a.type.dtype).type(np.nan)
-        return (where(expand_dims_at(greater(info, 0), (-2, -1)), nan, zeros_like(a)), None)
+        one = ones_like(d)
+        return (
+            multiply(expand_dims_at(d, (-2, -1)), CofactorsAlong()(a, dy)),
+            reduce_sum(multiply(Cofactors()(a, one), dy), (-2, -1)),
+        )
 
 
-def _cofactors(a: Variable) -> Variable:
+@final
+class CofactorsAlong(Op):
+    """The derivative of each matrix's cofactors in a direction, which is linear in it and of a singular matrix right.
+
+    Shapes:
+        a (..., n, n), g (..., n, n) -> (..., n, n)
+    Source:
+        det(diag(s) + m) has the terms q[i, j] (m[i, i] m[j, j] - m[i, j] m[j, i]) of second order, where q[i, j] is
+        the product of all s but s[i] and s[j]; of a = U diag(s) Vh, m is the direction between U and Vh.
+    """
+
+    has_expansion = True
+
+    def infer(self, a: TensorType, g: TensorType) -> tuple[TensorType, ...]:
+        """The type of a."""
+        need_matrices("det", a, g)
+        need_square("det", a)
+        need_square("det", g)
+        need_same("det", "matrix and direction", a.shape[-1], g.shape[-1])
+        return (a,)
+
+    def expansion(self, *inputs: Variable) -> Variable:
+        """By singular values."""
+        a, g = inputs
+        u, s, vh, _ = SVD(full_matrices=False, raises=False)(a)
+        m = MatMul()(MatMul()(adjoint(u), g), adjoint(vh))
+        diagonal = on_diagonal(a)
+        kind = numpy_dtype(s.type.dtype).type
+        others = product_of_others(where(diagonal, kind(1), expand_dims_at(s, (-2,))), (-1,))
+        q = cast_variable(where(diagonal, kind(0), others), a.type.dtype)
+        beside = reduce_sum(multiply(q, expand_dims_at(diagonals(m), (-2,))), (-1,))
+        between = where(diagonal, expand_dims_at(beside, (-1,)), negative(multiply(q, matrix_transpose(m))))
+        turn = expand_dims_at(multiply(Det()(u), Det()(vh)), (-2, -1))
+        return multiply(turn, MatMul()(MatMul()(conjugated(u), between), conjugated(vh)))
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """The same in the direction of the cotangent; that of a by the inverse, NaN of a singular matrix.
+
+        With p = inv(a) g, q = inv(a) h and d = det(a) the second derivative is d (tr(p) tr(q) - tr(p q)); of the
+        third along m, inv(a) m is a factor of each trace.
+        """
+        (a, g), (h,) = inputs, cotangents
+        if h is None:
+            return (None, None)
+        inverse = Solve("n", positive=False, raises=False)(a, identities(a))[0]
+        p, q = MatMul()(inverse, g), MatMul()(inverse, h)
+        pq, qp = MatMul()(p, q), MatMul()(q, p)
+        trace_p, trace_q, trace_pq = (expand_dims_at(reduce_sum(diagonals(x), (-1,)), (-2, -1)) for x in (p, q, pq))
+        whole = multiply(identities(a), subtract(multiply(trace_p, trace_q), trace_pq))
+        parts = add(multiply(trace_q, p), multiply(trace_p, q))
+        inner = add(subtract(whole, parts), add(pq, qp))
+        by_a = multiply(expand_dims_at(Det()(a), (-2, -1)), matrix_transpose(MatMul()(inner, inverse)))
+        return (by_a, CofactorsAlong()(a, h))
+
+
+def _cofactors(a: Variable, d: Variable) -> Variable:
     u, s, vh, _ = SVD(full_matrices=False, raises=False)(a)
-    turn = expand_dims_at(multiply(Det()(u), Det()(vh)), (-1,))
+    turn = expand_dims_at(multiply(d, multiply(Det()(u), Det()(vh))), (-1,))
     scale = multiply(cast_variable(product_of_others(s, (-1,)), a.type.dtype), turn)
     return MatMul()(multiply(conjugated(u), expand_dims_at(scale, (-2,))), conjugated(vh))  # type: ignore[no-any-return]
+
+
+def _of_pivots(factors: Variable, pivots: Variable) -> Variable:
+    """The determinant of the matrix that has these factors."""
+    return multiply(prod(diagonals(factors), -1), parity(pivots, factors.type.dtype))
 
 
 def transposed_inverse(a: Variable) -> Variable:
@@ -473,7 +535,7 @@ def inv(a: Any, *, on_error: str = "raise") -> Variable:
 
 
 def det(a: Any) -> Variable:
-    """The determinants of square matrices; at singular ones they have first derivatives, and the second are NaN.
+    """The determinants of square matrices; at singular ones they have first and second derivatives, the third are NaN.
 
     Shapes:
         a (..., n, n) -> (...)
@@ -496,7 +558,7 @@ def slogdet(a: Any) -> SlogdetResult:
 
 FAMILY = Family(
     "linalg/solving",
-    ops=(Solve, Inv, Det, SingularCofactors, SlogDet),
+    ops=(Solve, Inv, Det, Cofactors, CofactorsAlong, SlogDet),
     functions=(solve, inv, det, slogdet),
     module="linalg",
 )

@@ -1,7 +1,9 @@
 """Eigenvalues of Hermitian matrices and singular values, with their vectors.
 
-At eigenvalues or singular values that are equal, vectors are not decided by the matrix: what would flow back between
-the vectors of such a pair is 0. A matrix with an element that is NaN or infinite has NaN as results.
+At eigenvalues or singular values that are equal, up to rounding, vectors are not decided by the matrix: what would flow
+back between the vectors of such a pair is NaN, unless the cotangents of both are 0 by selection. What a program makes
+of all vectors may have a derivative all the same: `tg.ops.linalg.spectral_functions` knows it. A matrix with an element
+that is NaN or infinite has NaN as results.
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ import numpy as np
 from tg.errors import InputError, NotDifferentiable, message
 from tg.graph.op import Op
 from tg.ops.contraction import MatMul
-from tg.ops.elementwise.arithmetic import add, divide, multiply, subtract
+from tg.ops.creation import zeros_like
+from tg.ops.elementwise.arithmetic import absolute, add, divide, multiply, subtract
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import equal, where
+from tg.ops.elementwise.comparison import less_equal, logical_or, where
 from tg.ops.family import Family
 from tg.ops.linalg.matrices import (
     adjoint,
@@ -30,7 +33,9 @@ from tg.ops.linalg.matrices import (
     real_type,
     whether_to_raise,
 )
-from tg.ops.shape import expand_dims_at
+from tg.ops.reduction import any as any_of
+from tg.ops.reduction import reduce_sum
+from tg.ops.shape import expand_dims_at, matrix_transpose
 from tg.types.dtypes import is_complex, numpy_dtype
 from tg.types.lengths import minimum, same
 from tg.types.tensor_type import TensorType
@@ -45,6 +50,8 @@ if TYPE_CHECKING:
 
 ENDLESS: Final = "has no result: LAPACK's iteration did not converge"
 TRIANGLES: Final = ("L", "U")
+ROUNDING: Final = 4.0
+"""Units in the last place of the sum of all values, by which LAPACK's equal ones differ."""
 
 
 class EighResult(NamedTuple):
@@ -123,31 +130,64 @@ class Eigh(Op):
     ) -> Sequence[Variable | None]:
         """Products with the vectors on both sides."""
         (w, v, _), (dw, dv, _) = outputs, cotangents
-        if dw is None and dv is None:
-            return (None,)
-        inner: Variable | None = None
-        if dv is not None:
-            gaps = subtract(expand_dims_at(w, (-2,)), expand_dims_at(w, (-1,)))
-            inner = _over(MatMul()(adjoint(v), conjugated(dv)), gaps)
+        if dv is None:
+            if dw is None:
+                return (None,)
+            scaled = multiply(v, cast_variable(expand_dims_at(dw, (-2,)), v.type.dtype))
+            found = MatMul()(scaled, adjoint(v))
+            return (conjugated(half_diagonal(add(found, adjoint(found)))),)
+        gaps = subtract(expand_dims_at(w, (-2,)), expand_dims_at(w, (-1,)))
+        turn = _turn(tools, MatMul()(adjoint(v), conjugated(dv)), dv)
+        inner = quotients(tools, turn, gaps, w)
         if dw is not None:
-            inner = _with_diagonal(inner, cast_variable(dw, v.type.dtype), v)
-        assert inner is not None
+            inner = add(inner, _with_diagonal(cast_variable(dw, v.type.dtype), v))
         found = MatMul()(MatMul()(v, inner), adjoint(v))
         return (conjugated(half_diagonal(add(found, adjoint(found)))),)
 
 
-def _over(x: Variable, gaps: Variable) -> Variable:
-    """Quotients; 0 where the divisor is."""
-    kind = numpy_dtype(gaps.type.dtype).type
-    null = equal(gaps, kind(0))
-    safe = where(null, kind(1), gaps)
-    return where(null, numpy_dtype(x.type.dtype).type(0), divide(x, safe))
+def _turn(tools: Any, x: Variable, dv: Variable) -> Variable:
+    """Half the skew part of the vectors' products with their cotangents, which is what turns one into another.
+
+    A pair of vectors has no turn by selection where neither cotangent is anything.
+    """
+    turn = multiply(subtract(x, adjoint(x)), numpy_dtype(real_type(x.type.dtype)).type(0.5))
+    return with_columns_of(tools, turn, dv, pairs=True)
 
 
-def _with_diagonal(inner: Variable | None, d: Variable, like: Variable) -> Variable:
-    """Matrices, zeros unless given, with something on the diagonal in place of what is there."""
-    zero = numpy_dtype(d.type.dtype).type(0)
-    return where(on_diagonal(like), expand_dims_at(d, (-1,)), zero if inner is None else inner)
+def with_columns_of(tools: Any, x: Variable, dv: Variable, *, pairs: bool = False) -> Variable:
+    """x, said to be 0 by selection in the columns in which a cotangent is; of pairs, where it is in both columns."""
+
+    def reached(s: Variable | bool) -> Variable | bool:
+        if isinstance(s, bool) or s.type.ndim == 0:
+            return s
+        columns = any_of(s, -2, keepdims=True)
+        return logical_or(columns, matrix_transpose(columns)) if pairs else columns
+
+    support = tools.supports.of(dv)
+    tools.supports.set(x, support._replace(**{name: reached(s) for name, s in support._asdict().items()}))
+    return x
+
+
+def quotients(tools: Any, x: Variable, gaps: Variable, values: Variable, *, diagonal: bool = False) -> Variable:
+    """x over gaps of values; where a gap is nothing but rounding of these, NaN unless x is 0 by selection.
+
+    Args:
+        diagonal: whether the diagonal counts; if not, it is 0.
+    """
+    kind, real_kind = numpy_dtype(gaps.type.dtype).type, numpy_dtype(real_type(gaps.type.dtype))
+    size = expand_dims_at(reduce_sum(absolute(values), (-1,)), (-2, -1))
+    bound = multiply(size, real_kind.type(ROUNDING * np.finfo(real_kind).eps))
+    null = less_equal(absolute(gaps), bound)
+    slope = where(null, kind(np.nan), divide(kind(1), where(null, kind(1), gaps)))
+    if not diagonal:
+        slope = where(on_diagonal(x), kind(0), slope)
+    result: Variable | None = tools.times(x, cast_variable(slope, x.type.dtype))
+    return zeros_like(x) if result is None else result
+
+
+def _with_diagonal(d: Variable, like: Variable) -> Variable:
+    """Matrices with this diagonal."""
+    return where(on_diagonal(like), expand_dims_at(d, (-1,)), numpy_dtype(d.type.dtype).type(0))
 
 
 @final
@@ -245,52 +285,49 @@ class SVD(Op):
                 raise NotDifferentiable(message(text, hint="full_matrices=False leaves them out"))
             u, s, vh, _ = SVD(False, self.raises)(a)  # the first vectors, which have derivatives themselves
         gu, gvh = (None if d is None else conjugated(d) for d in (du, dvh))
-        return (conjugated(_svd_gradient(u, s, vh, gu, ds, gvh, square=same(m, n))),)
+        return (conjugated(_svd_gradient(tools, (u, s, vh), (gu, ds, gvh), square=same(m, n))),)
 
 
 def _svd_gradient(
-    u: Variable,
-    s: Variable,
-    vh: Variable,
-    gu: Variable | None,
-    gs: Variable | None,
-    gvh: Variable | None,
+    tools: Any,
+    factors: tuple[Variable, Variable, Variable],
+    gradients: tuple[Variable | None, Variable | None, Variable | None],
     *,
     square: bool,
 ) -> Variable:
     """The gradient of the matrix for those of reduced factors."""
+    (u, s, vh), (gu, gs, gvh) = factors, gradients
     dtype, v = u.type.dtype, adjoint(vh)
     row, column = expand_dims_at(s, (-2,)), expand_dims_at(s, (-1,))
-    gaps = multiply(subtract(row, column), add(row, column))
     like = MatMul()(vh, v)
     parts: list[Variable] = []
     if gs is not None:
-        parts.append(_with_diagonal(None, cast_variable(gs, dtype), like))
-    if gu is not None:
-        turn = _skew(MatMul()(adjoint(u), gu))
-        parts.append(multiply(_over(turn, gaps), row))
-        if is_complex(dtype):
-            zero = numpy_dtype(dtype).type(0)
-            parts.append(where(on_diagonal(like), _over(turn, 2 * row), zero))
-    if gvh is not None:
-        parts.append(multiply(column, _over(_skew(MatMul()(vh, adjoint(gvh))), gaps)))
+        parts.append(_with_diagonal(cast_variable(gs, dtype), like))
+    for g, vectors, scale in ((gu, u, row), (None if gvh is None else adjoint(gvh), v, column)):
+        if g is None:
+            continue
+        turn = _turn(tools, MatMul()(adjoint(vectors), g), g)
+        apart = quotients(tools, turn, subtract(row, column), s)
+        tools.supports.set(apart, tools.supports.of(turn))
+        together = quotients(tools, apart, add(row, column), s)
+        parts.append(multiply(add(together, together), scale))
+    if gu is not None and is_complex(dtype):
+        turn = _turn(tools, MatMul()(adjoint(u), gu), gu)
+        phases = quotients(tools, turn, row, s, diagonal=True)
+        parts.append(where(on_diagonal(like), phases, numpy_dtype(dtype).type(0)))
     inner = parts[0]
     for part in parts[1:]:
         inner = add(inner, part)
     found: Variable = MatMul()(MatMul()(u, inner), vh)
     if gu is not None and not square:
-        beside = _over(gu, row)
+        beside = quotients(tools, gu, row, s, diagonal=True)
         beside = subtract(beside, MatMul()(u, MatMul()(adjoint(u), beside)))
         found = add(found, MatMul()(beside, vh))
     if gvh is not None and not square:
-        beside = _over(gvh, column)
+        beside = quotients(tools, gvh, column, s, diagonal=True)
         beside = subtract(beside, MatMul()(MatMul()(beside, v), vh))
         found = add(found, MatMul()(u, beside))
     return found
-
-
-def _skew(x: Variable) -> Variable:
-    return subtract(x, adjoint(x))
 
 
 @final

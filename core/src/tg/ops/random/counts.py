@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from tg.ops.elementwise.arithmetic import maximum
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import isnan, where
+from tg.ops.elementwise.comparison import equal, isnan, where
 from tg.ops.elementwise.draws import binomial_draw, gamma_draw, hypergeometric_draw, poisson_draw, unit_of
 from tg.ops.elementwise.exponential import log, log1p
 from tg.ops.elementwise.random import threefry
@@ -109,6 +111,24 @@ def nbinom(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: object = "int6
 
 
 @shape_by_name
+def nbinom2(key: Any, mu: Any, alpha: Any, *, shape: Any = None, dtype: object = "int64") -> Variable:
+    """How many events there are where mu are expected, with the variance mu + mu**2 / alpha.
+
+    The distribution of `nbinom` with n = alpha and p = alpha / (alpha + mu); of an infinite alpha that of `poisson`.
+    The draw is -1 unless mu >= 0 and alpha > 0.
+
+    Args:
+        shape: that of the draw; what the parameters broadcast to unless given.
+    Raises:
+        DtypeError: dtype is no signed integer; a key of another one than uint32.
+        InputError, ShapeError: as `uniform`.
+    """
+    (mean, dispersion), bits, wanted = counts_of_own_bits("nbinom2", key, {"mu": mu, "alpha": alpha}, shape, dtype)
+    share = where(equal(dispersion, np.inf), 1.0, gamma_draw(dispersion, _another(bits, 0)) / dispersion)
+    return as_counts(poisson_draw(where(mean >= 0, share, np.nan) * mean, _another(bits, 1)), wanted)
+
+
+@shape_by_name
 def geometric(key: Any, p: Any, *, shape: Any = None, dtype: object = "int64") -> Variable:
     """How many trials there are up to the first success, each with probability p; -1 unless 0 < p <= 1.
 
@@ -146,6 +166,6 @@ def hypergeometric(
 
 FAMILY = Family(
     "random/counts",
-    functions=(poisson, binomial, betabinom, nbinom, geometric, hypergeometric),
+    functions=(poisson, binomial, betabinom, nbinom, nbinom2, geometric, hypergeometric),
     module="random",
 )

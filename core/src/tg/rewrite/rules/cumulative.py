@@ -13,6 +13,7 @@ from tg.ops.shape import BroadcastTo, broadcast_to, expand_dims_at
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.shape import made_by, wanted_shape
+from tg.rewrite.rules.shape.moved import Moved, every, is_repeated_along
 from tg.types.dtypes import is_complex, is_inexact
 
 if TYPE_CHECKING:
@@ -25,35 +26,29 @@ def _of_one(node: Apply, outputs: Any) -> Variable | None:
     return x if x.type.shape[op.axis] in (0, 1) else None
 
 
-def _repeated(x: Variable, axis: int) -> Variable | None:
-    """What is repeated along an axis, if a repeated value is along that one."""
-    y = x.inputs[0]
-    return y if axis < -y.type.ndim or y.type.shape[axis] == 1 else None
-
-
 def _of_repeated(node: Apply, outputs: Any) -> Variable | None:
     """The running extreme of what repeats is itself, and so are sums of zeros and products of ones."""
     op: Any = node.op
     (x,) = node.inputs
-    y = _repeated(x, op.axis)
-    if y is None:
+    if not is_repeated_along(x, op.axis):
         return None
     if op.reduction.is_idempotent(x.type.dtype):
         return x
     start = op.reduction.identity(x.type.dtype)
-    return x if isinstance(y, Constant) and bool((y.data == start).all()) else None
+    return x if every(x, lambda y: isinstance(y, Constant) and bool((y.data == start).all())) else None
 
 
 def _sum_of_repeated(node: Apply, outputs: Any) -> Variable | None:
     """The running sum of what repeats is its multiples."""
     op: Any = node.op
     (x,) = node.inputs
-    y, dtype = _repeated(x, op.axis), x.type.dtype
-    if y is None or op.fn is not add or dtype == "float16" or is_complex(dtype):
+    dtype = x.type.dtype
+    if not is_repeated_along(x, op.axis) or op.fn is not add or dtype == "float16" or is_complex(dtype):
         return None
     assert x.apply is not None
     wanted = wanted_shape(x.op, x.apply)
     n = cast_variable(iota(wanted[op.axis]) + 1, dtype)
+    y = Moved.of(x, BroadcastTo).unrepeated()
     return broadcast_to(multiply(y, expand_dims_at(n, tuple(range(op.axis + 1, 0)))), wanted)
 
 

@@ -11,6 +11,7 @@ from tg.ops.elementwise.comparison import greater_equal, less_equal, logical_and
 from tg.ops.shape import ExpandDims, expand_dims_at
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import node_rule
+from tg.rewrite.rules.shape.moved import Moved
 from tg.rewrite.rules.shape.terms import made_by
 
 if TYPE_CHECKING:
@@ -42,10 +43,9 @@ def below_of(condition: Variable) -> Below | None:
 
 def _numbers(v: Variable, axis: int) -> tuple[Variable, int] | None:
     """What stands along an axis of a value, and the number that is added to it: to a range 0, 1, ... alone."""
-    expand = made_by(v, ExpandDims)
-    if not expand or expand.axes != (axis,):
+    u = Moved.of(v, ExpandDims).with_axes((axis,))
+    if u is None:
         return None
-    (u,) = v.inputs
     for fn, sign in ((add, 1), (subtract, -1)):
         if u.op is fn.op and type(u.inputs[1]) is Constant and u.inputs[1].data.ndim == 0:
             k = int(u.inputs[1].data)

@@ -16,7 +16,8 @@ from tg.ops.indexing import Slice, read_slices
 from tg.ops.shape import BroadcastTo, Concatenate, ExpandDims, Transpose, broadcast_to
 from tg.rewrite.phases import CANONICALIZE, EXACT, SPECIALIZE
 from tg.rewrite.rule import Pass, node_rule
-from tg.rewrite.rules.shape.terms import entries, is_one, made_by, sized
+from tg.rewrite.rules.shape.moved import Moved, is_repeated_along
+from tg.rewrite.rules.shape.terms import entries, is_one, made_by
 from tg.types.lengths import add as add_lengths
 from tg.types.lengths import equal_here, is_natural, minimum, same
 from tg.types.lengths import subtract as subtract_lengths
@@ -79,16 +80,15 @@ def _fills(node: Apply, outputs: Any) -> Variable | None:
 
 def _joined_fills(a: Variable, b: Variable, axis: int) -> Variable | None:
     """Two broadcasts of one value, which has not this axis or length 1 along it."""
-    if not made_by(a, BroadcastTo) or not made_by(b, BroadcastTo):
+    if not all(is_repeated_along(v, axis) for v in (a, b)):
+        return None
+    first, second = (Moved.of(v, BroadcastTo) for v in (a, b))
+    if not first.is_of(second):
         return None
     assert a.apply is not None
-    assert b.apply is not None
-    x, y = a.inputs[0], b.inputs[0]
-    if x is not y or (x.type.ndim >= -axis and x.type.shape[axis] != 1):
-        return None
     lengths = entries(a.apply)
     lengths[axis] = as_size_variable(add_lengths(a.shape[axis], b.shape[axis]))
-    return sized(BroadcastTo, x, lengths)
+    return first.repeated(lengths)
 
 
 def _slices(node: Apply, outputs: Any) -> Variable | None:
@@ -135,42 +135,35 @@ def _reads_as(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
 def _repeated(node: Apply, outputs: Any) -> Variable | None:
     """Broadcasts that repeat along the same other axes are joined before they are repeated along these."""
     op: Any = node.op
-    if not all(made_by(v, BroadcastTo) for v in node.inputs):
+    below = [Moved.of(v, BroadcastTo) for v in node.inputs]
+    if not all(v.is_moved for v in below):
         return None
     rank = outputs[0].type.ndim
     axes = [k for k in range(-rank, 0) if k != op.axis and all(_repeats(v, k) for v in node.inputs)]
     if not axes:
         return None
     pieces = []
-    for v in node.inputs:
+    for v, u in zip(node.inputs, below, strict=True):
         assert v.apply is not None
         lengths = entries(v.apply)
         for k in axes:
             lengths[k] = 1
-        pieces.append(sized(BroadcastTo, v.inputs[0], lengths))
+        pieces.append(u.repeated(lengths))
     return broadcast_to(op(*pieces), outputs[0].shape)
 
 
 def _repeats(v: Variable, axis: int) -> bool:
-    x = v.inputs[0]
-    return (x.type.ndim < -axis or x.type.shape[axis] == 1) and not is_one(v.shape[axis])
+    return is_repeated_along(v, axis) and not is_one(v.shape[axis])
 
 
 def _moved(node: Apply, outputs: Any) -> Variable | None:
     """Pieces that one expand_dims or transpose has made are joined before it."""
     op: Any = node.op
-    first = node.inputs[0].apply
-    if first is None or not all(made_by(v, type(first.op)) == first.op for v in node.inputs):
+    first, *others = (Moved.of(v, ExpandDims, Transpose, most=1) for v in node.inputs)
+    axis, below = first.source(op.axis), first.together(*others)
+    if axis is None or below is None or not first.is_moved:
         return None
-    movement: Any = first.op
-    rank = outputs[0].type.ndim
-    if type(movement) is Transpose:
-        axis = movement.order(rank)[op.axis] - rank
-    elif op.axis in movement.axes:
-        return None
-    else:
-        axis = op.axis + sum(k > op.axis for k in movement.axes)
-    return movement(Concatenate(axis)(*(v.inputs[0] for v in node.inputs)))  # type: ignore[no-any-return]
+    return below.again(lambda pieces: Concatenate(axis)(*pieces))  # type: ignore[no-any-return]
 
 
 def _cut_alike(view: View) -> dict[int, Variable]:

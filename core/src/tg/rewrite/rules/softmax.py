@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, multiply, subtract
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import greater, less, not_equal, where
+from tg.ops.elementwise.comparison import greater, isfinite, less, not_equal, where
 from tg.ops.elementwise.exponential import exp, log, log1p, softplus
 from tg.ops.reduction import Reduce
-from tg.ops.shape import ExpandDims, axis_length, expand_dims_at
+from tg.ops.shape import ExpandDims, axis_length, broadcast_to, expand_dims_at
 from tg.ops.shape_ops import BroadcastTo
-from tg.ops.softmax import LogSumExp, Softmax
+from tg.ops.softmax import LogSoftmax, LogSumExp, Softmax, WeightedLogSumExp, log_softmax
 from tg.rewrite.pattern import is_made_by
-from tg.rewrite.phases import CANONICALIZE, REASSOCIATES, STABILIZE
+from tg.rewrite.phases import CANONICALIZE, DIFFERENTIATE, REASSOCIATES, STABILIZE
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.elementwise.arithmetic import is_not_negative
 from tg.rewrite.rules.elementwise.arithmetic.trees import is_shaped_like
-from tg.rewrite.rules.elementwise.exponential.terms import (
-    MOVED,
-    beneath,
-    inside,
-    moved_as,
-    share_of_sum,
-    sum_of_exp,
-)
+from tg.rewrite.rules.elementwise.exponential.terms import aligned_sum_of_exp, share_of_sum, sum_of_exp
 from tg.rewrite.rules.shape import made_by
+from tg.rewrite.rules.shape.moved import MOVED, Moved
 from tg.types.dtypes import is_float
 from tg.types.lengths import is_natural, product
 from tg.types.lengths import subtract as difference
@@ -38,14 +33,16 @@ if TYPE_CHECKING:
     from tg.rewrite.rules.elementwise.exponential.terms import SumOfExp
 
 
+FACTORS: Final = 4  # beside an exponential over the sum of all
+
+
 def _logsumexp(node: Apply, outputs: Any) -> Variable | None:
-    y, movements = beneath(node.inputs[0])
-    found = sum_of_exp(y)
-    return None if found is None else moved_as(LogSumExp(found.axes)(found.x), movements)
+    total = Moved.of(node.inputs[0], *MOVED).then(sum_of_exp)
+    return None if total is None else total.again(_log_of)
 
 
-def _expanded(v: Variable, axes: tuple[int, ...]) -> Variable:
-    return expand_dims_at(v, axes) if axes else v
+def _log_of(total: SumOfExp) -> Variable:
+    return LogSumExp(total.axes)(total.x)  # type: ignore[no-any-return]
 
 
 def _logsumexp_of_multiple(node: Apply, outputs: Any) -> Variable | None:
@@ -55,11 +52,10 @@ def _logsumexp_of_multiple(node: Apply, outputs: Any) -> Variable | None:
     """
     (y,) = node.inputs
     v, c = y.inputs
-    total, added = inside(v)
-    found = sum_of_exp(total)
-    if found is None or not (c.type.ndim == 0 or isinstance(c, Constant)):
+    total = Moved.of(v, ExpandDims).then(sum_of_exp)
+    if total is None or not (c.type.ndim == 0 or isinstance(c, Constant)):
         return None
-    value = _expanded(LogSumExp(found.axes)(found.x), added)
+    value = total.again(_log_of)
     is_product = is_made_by(y, multiply)
     scaled: Variable = add(value, log(c)) if is_product else subtract(value, log(c))
     if is_not_negative(c):
@@ -73,25 +69,28 @@ def _logsumexp_of_multiple(node: Apply, outputs: Any) -> Variable | None:
 
 def _softplus_of_logsumexp(node: Apply, outputs: Any) -> Variable | None:
     """log1p(sum(exp(x)))."""
-    total, added = inside(node.inputs[0])
-    found = sum_of_exp(total)
-    return None if found is None else softplus(_expanded(LogSumExp(found.axes)(found.x), added))
+    total = Moved.of(node.inputs[0], ExpandDims).then(sum_of_exp)
+    return None if total is None else softplus(total.again(_log_of))
 
 
 def _weighted_mean(node: Apply, outputs: Any) -> Variable | None:
     """sum(w * exp(x)) / sum(exp(x)) as sum(w * softmax(x))."""
-    above, added = inside(node.inputs[0])
-    below, added_below = inside(node.inputs[1])
-    op, found = made_by(above, Reduce), sum_of_exp(below)
-    if not op or op.fn is not add or found is None or op.axes != found.axes or added != added_below:
+    above, below = (Moved.of(v, ExpandDims) for v in node.inputs)
+    both = above.together(below)
+    mean = None if both is None else both.then(lambda pair: _mean_of(*pair))
+    return None if mean is None else mean.here()
+
+
+def _mean_of(above: Variable, below: Variable) -> Variable | None:
+    op, total = made_by(above, Reduce), sum_of_exp(below)
+    if not op or op.fn is not add or total is None or op.axes != total.axes:
         return None
     (product,) = above.inputs
     if not is_made_by(product, multiply):
         return None
     for powers, w in (product.inputs, product.inputs[::-1]):
-        if is_made_by(powers, exp) and powers.inputs[0] is found.x:
-            value: Variable = Reduce(add, op.axes)(multiply(w, share_of_sum(found)))
-            return _expanded(_nan_of_nothing(value, found), added)
+        if is_made_by(powers, exp) and powers.inputs[0] is total.x:
+            return _nan_of_nothing(Reduce(add, op.axes)(multiply(w, share_of_sum(total))), total)
     return None
 
 
@@ -106,12 +105,9 @@ def _nan_of_nothing(mean: Variable, found: SumOfExp) -> Variable:
 
 
 def _log_softmax(node: Apply, outputs: Any) -> Variable | None:
-    y, movements = beneath(node.inputs[0])
-    op = made_by(y, Softmax)
-    if not op:
-        return None
-    (x,) = y.inputs
-    return moved_as(subtract(x, expand_dims_at(LogSumExp((op.axis,))(x), (op.axis,))), movements)
+    y = Moved.of(node.inputs[0], *MOVED)
+    op = y.made_by(Softmax)
+    return y.again(lambda share: log_softmax(share.inputs[0], op.axis)) if op else None
 
 
 def _log_of_quotient_of_exps(node: Apply, outputs: Any) -> Variable | None:
@@ -120,20 +116,15 @@ def _log_of_quotient_of_exps(node: Apply, outputs: Any) -> Variable | None:
     if not is_made_by(powers.inputs[0], subtract):
         return None
     x, below = powers.inputs[0].inputs
-    total, added = inside(below)
-    op = made_by(total, LogSumExp)
-    return powers.inputs[0] if op and op.axes == added and total.inputs[0] is x else None
+    op = Moved.of(below, ExpandDims).made_by(LogSumExp)
+    return powers.inputs[0] if op and _is_logsumexp(below, x, op.axes) else None
 
 
-def _extreme_of(m: Variable, x: Variable) -> tuple[int, ...] | None:
-    """The axes over which a value is the maximum of another, beside which it stands."""
-    if made_by(m, BroadcastTo):
-        m = m.inputs[0]
-    value, added = inside(m)
-    op = made_by(value, Reduce)
-    if not op or op.fn is not maximum or not op.axes or value.inputs[0] is not x:
-        return None
-    return op.axes if added == op.axes or value.type.ndim == 0 else None
+def _extreme_beside(m: Variable, x: Variable, axes: tuple[int, ...]) -> Variable | None:
+    """The maximum of a value over some axes, where m is it and stands beside the value."""
+    top = Moved.of(m, BroadcastTo, ExpandDims).beside(axes)
+    op = None if top is None else made_by(top, Reduce)
+    return top if op and op.fn is maximum and op.axes == axes and top.inputs[0] is x else None  # type: ignore[union-attr]
 
 
 def _is_plain_number(c: Variable) -> bool:
@@ -151,15 +142,15 @@ def _softmax_of_shifted(node: Apply, outputs: Any) -> Variable | None:
         return None
     if _is_plain_number(m):
         return op(x)  # type: ignore[no-any-return]
-    if _extreme_of(m, x) == (op.axis,) or _is_logsumexp(m, x, (op.axis,)):
+    if _extreme_beside(m, x, (op.axis,)) is not None or _is_logsumexp(m, x, (op.axis,)):
         return op(x)  # type: ignore[no-any-return]
     return None
 
 
 def _is_logsumexp(m: Variable, x: Variable, axes: tuple[int, ...]) -> bool:
-    total, added = inside(m)
-    op = made_by(total, LogSumExp)
-    return bool(op) and op.axes == axes and added == axes and total.inputs[0] is x
+    total = Moved.of(m, ExpandDims).with_axes(axes)
+    op = None if total is None else made_by(total, LogSumExp)
+    return bool(op) and op.axes == axes and total.inputs[0] is x  # type: ignore[union-attr]
 
 
 def _logsumexp_of_shifted(node: Apply, outputs: Any) -> Variable | None:
@@ -178,23 +169,113 @@ def _logsumexp_of_shifted(node: Apply, outputs: Any) -> Variable | None:
 def _shifted_back(node: Apply, outputs: Any) -> Variable | None:
     """LogSumExp(x - m) + m where m is the maximum of x."""
     for v, m in (node.inputs, node.inputs[::-1]):
-        total, added = inside(v)
-        op = made_by(total, LogSumExp)
-        if not op or not is_made_by(total.inputs[0], subtract):
-            continue
-        x, shift = total.inputs[0].inputs
-        if not is_shaped_like(x, total.inputs[0]):
-            continue
-        if _extreme_of(shift, x) == op.axes and _same_extreme(m, shift, v):
-            return _expanded(op(x), added)
+        total = Moved.of(v, ExpandDims)
+        both = total.together(Moved.of(m, ExpandDims))
+        whole = None if both is None else both.then(lambda pair: _whole_of(*pair))
+        if whole is not None:
+            return whole.here()
     return None
 
 
-def _same_extreme(m: Variable, shift: Variable, beside: Variable) -> bool:
-    """Whether m is the maximum that was subtracted, with the rank of what it is added to."""
-    if made_by(shift, BroadcastTo):
-        shift = shift.inputs[0]
-    return m.type.ndim in (0, beside.type.ndim) and (m is shift or m is inside(shift)[0])
+def _whole_of(total: Variable, top: Variable) -> Variable | None:
+    """LogSumExp(x), where total is that of x - m, for the maximum m of x."""
+    op = made_by(total, LogSumExp)
+    if not op or not is_made_by(total.inputs[0], subtract):
+        return None
+    x, shift = total.inputs[0].inputs
+    if not is_shaped_like(x, total.inputs[0]) or _extreme_beside(shift, x, op.axes) is not top:
+        return None
+    return op(x)  # type: ignore[no-any-return]
+
+
+def _of_weights(node: Apply, outputs: Any) -> Variable | None:
+    """LogSumExp(log(w) + x), and LogSumExp(log(w))."""
+    op: Any = node.op
+    (y,) = node.inputs
+    if not is_float(y.type.dtype):
+        return None
+    weights = Moved.of(y, *MOVED).then(lambda v: v.inputs[0] if is_made_by(v, log) else None)
+    if weights is not None:
+        return log(Reduce(add, op.axes)(weights.here()))
+    if not is_made_by(y, add):
+        return None
+    for a, x in (y.inputs, y.inputs[::-1]):
+        weights = Moved.of(a, *MOVED).then(lambda v: v.inputs[0] if is_made_by(v, log) else None)
+        if weights is not None:
+            return WeightedLogSumExp(op.axes)(broadcast_to(weights.here(), y.shape), broadcast_to(x, y.shape))  # type: ignore[no-any-return]
+    return None
+
+
+def _log_of_weighted_share(node: Apply, outputs: Any) -> Variable | None:
+    """log(Softmax(log(w) + x)), also of some of the shares."""
+    found = Moved.of(node.inputs[0], *MOVED).then(_log_of_weighted)
+    return None if found is None else found.here()
+
+
+def _log_of_weighted(share: Variable) -> Variable | None:
+    """The logarithm of a Softmax of log(w) + x."""
+    op = made_by(share, Softmax)
+    if not op or share.apply is None:
+        return None
+    (y,) = share.apply.inputs
+    plain = LogSumExp((op.axis,))(y).apply
+    total = None if plain is None else _of_weights(plain, ())
+    return None if total is None else subtract(y, expand_dims_at(total, (op.axis,)))
+
+
+def _weighted_share(node: Apply, outputs: Any) -> Variable | None:
+    """Softmax(log(w) + x) as a product with w."""
+    op: Any = node.op
+    (y,) = node.inputs
+    if not is_float(y.type.dtype) or not is_made_by(y, add):
+        return None
+    for a, x in (y.inputs, y.inputs[::-1]):
+        weights = Moved.of(a, *MOVED).then(lambda v: v.inputs[0] if is_made_by(v, log) else None)
+        if weights is not None:
+            w, z = broadcast_to(weights.here(), y.shape), broadcast_to(x, y.shape)
+            total = expand_dims_at(WeightedLogSumExp((op.axis,))(w, z), (op.axis,))
+            return multiply(w, exp(subtract(z, total)))
+    return None
+
+
+def _log_softmax_whole(node: Apply, outputs: Any) -> Variable | None:
+    """log(Softmax(x)), and x - logsumexp(x)."""
+    x = node.inputs[0]
+    if node.key is log:
+        op = made_by(x, Softmax)
+        return LogSoftmax(op.axis)(x.inputs[0]) if op else None
+    below = Moved.of(node.inputs[1], BroadcastTo, ExpandDims)
+    op = below.made_by(LogSumExp)
+    total = below.beside(op.axes) if op and len(op.axes) == 1 else None
+    if total is None or not node.inputs[1].type.ndim or total.inputs[0] is not x or not is_float(x.type.dtype):
+        return None
+    return LogSoftmax(op.axes[0])(x)  # type: ignore[no-any-return]
+
+
+def _share(node: Apply, outputs: Any) -> Variable | None:
+    """exp(x) / sum(exp(x)), also where the exponentials have factors."""
+    above, below = node.inputs
+    found = aligned_sum_of_exp(below) if is_float(above.type.dtype) else None
+    if found is None:
+        return None
+    factors: list[Variable] = []
+    while not is_made_by(above, exp):
+        if not is_made_by(above, multiply) or len(factors) == FACTORS:
+            return None
+        a, b = above.inputs
+        above, w = (a, b) if is_made_by(a, exp) or is_made_by(a, multiply) else (b, a)
+        factors.append(w)
+    if above.inputs[0] is not found.x or _is_stable(found.x):
+        return None
+    return functools.reduce(multiply, reversed(factors), share_of_sum(found))
+
+
+def _is_stable(x: Variable) -> bool:
+    """Whether the largest element has been taken off, unless it is infinite (`tg.ops.softmax.powers_of`)."""
+    if not is_made_by(x, subtract):
+        return False
+    shift = Moved.of(x.inputs[1], ExpandDims)
+    return shift.then(lambda v: v if is_made_by(v, where) and is_made_by(v.inputs[0], isfinite) else None) is not None
 
 
 def _sum(x: Variable, *axes: int) -> Variable:
@@ -206,6 +287,15 @@ def _kept(x: Variable, *axes: int) -> Variable:
 
 
 RULES = (
+    node_rule(
+        "softmax_from_quotient",
+        keys=(divide,),
+        apply=_share,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="inf / inf is NaN once exp(x) overflows.",
+        example=lambda x: exp(x) / _kept(_sum(exp(x))),
+    ),
     node_rule(
         "logsumexp_from_log",
         keys=(log,),
@@ -295,6 +385,50 @@ RULES = (
         why="The maximum is taken out by the op itself.",
         example=lambda x: LogSumExp((-1,))(x - _kept(_top(x))) + _top(x),
         below=(LogSumExp, ExpandDims),
+    ),
+)
+
+
+FORMS = (
+    node_rule(
+        "log_of_weighted_share",
+        keys=(log,),
+        apply=_log_of_weighted_share,
+        phase=DIFFERENTIATE,
+        kind=REASSOCIATES,
+        why="The logarithm of a share has a slope by the weights of the others, also where these are 0.",
+        example=lambda w, x: log(Softmax(-1)(log(w) + x)),
+        below=(Softmax, *MOVED),
+    ),
+    node_rule(
+        "log_softmax_from_log",
+        keys=(log, subtract),
+        apply=_log_softmax_whole,
+        phase=DIFFERENTIATE,
+        kind=REASSOCIATES,
+        why="A softmax vanishes where its logarithm does not.",
+        example=lambda x: log(Softmax(-1)(x)),
+        below=(Softmax, ExpandDims, BroadcastTo),
+    ),
+    node_rule(
+        "weighted_softmax",
+        keys=(Softmax,),
+        apply=_weighted_share,
+        phase=DIFFERENTIATE,
+        kind=REASSOCIATES,
+        why="log(w) has no slope at a weight of 0, where the share has one.",
+        example=lambda w, x: Softmax(-1)(log(w) + x),
+        below=(add,),
+    ),
+    node_rule(
+        "weighted_logsumexp",
+        keys=(LogSumExp,),
+        apply=_of_weights,
+        phase=DIFFERENTIATE,
+        kind=REASSOCIATES,
+        why="log(w) has no slope at a weight of 0, where log(sum(w * exp(x))) has one.",
+        example=lambda w, x: LogSumExp((-1,))(log(w) + x),
+        below=(add, log, *MOVED),
     ),
 )
 

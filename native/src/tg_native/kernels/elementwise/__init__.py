@@ -18,6 +18,7 @@ from tg_native.kernels.elementwise import (
 )
 from tg_native.kernels.elementwise.special import (
     bessel,
+    beta,
     cylinder,
     error,
     gamma,
@@ -25,6 +26,8 @@ from tg_native.kernels.elementwise.special import (
     incomplete,
     normal,
     owens,
+    students,
+    zeta,
 )
 
 if TYPE_CHECKING:
@@ -42,6 +45,7 @@ KERNELS: Final[dict[object, Rule]] = {
     **rounding.KERNELS,
     **trigonometric.KERNELS,
     **bessel.KERNELS,
+    **beta.KERNELS,
     **cylinder.KERNELS,
     **error.KERNELS,
     **gamma.KERNELS,
@@ -49,4 +53,6 @@ KERNELS: Final[dict[object, Rule]] = {
     **incomplete.KERNELS,
     **normal.KERNELS,
     **owens.KERNELS,
+    **students.KERNELS,
+    **zeta.KERNELS,
 }

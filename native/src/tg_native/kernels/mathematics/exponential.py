@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tg_native.kernels.dtypes import FORMATS, WORDS
-from tg_native.kernels.functions import at_least, at_most, copysign, fma, in_tables, looked_up, scaled, unless
+from tg_native.kernels.functions import at_least, at_most, copysign, fabs, fma, in_tables, looked_up, scaled, unless
 from tg_native.kernels.lanes import select
 from tg_native.kernels.mathematics.kernel import SPLIT_BY_TABLE, Data, Kernel, polynomial
 from tg_native.kernels.series import EXP_RANGE, LN2, NEAR, NEAR_LESS_1, PER_LN2, POWERS, POWERS_REST, E
@@ -160,8 +160,9 @@ def _exp2_by_table(x: Lanes) -> Lanes:
 
 
 def expm1(x: Lanes) -> Lanes:
-    """e^x - 1 as 2^n (e^r - 1) + (2^n - 1), by halves, since 2^n may be too large."""
-    return by_table(_expm1_by_table, _expm1, x) if x.dtype == "float64" else _expm1(x)
+    """e^x - 1 as 2^n (e^r - 1) + (2^n - 1), by halves, since 2^n may be too large; a subnormal x stays."""
+    value = by_table(_expm1_by_table, _expm1, x) if x.dtype == "float64" else _expm1(x)
+    return select(fabs(x) < FORMATS[x.dtype].tiny, x, value)
 
 
 def _ends_of_expm1(dtype: str) -> tuple[float, float]:

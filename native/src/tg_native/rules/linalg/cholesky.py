@@ -11,7 +11,9 @@ from tg_native.kernels.index import Condition, Index, index
 from tg_native.kernels.lanes import Pair
 from tg_native.matrices import unrolled
 from tg_native.matrices.elements import (
+    SMALL,
     any_of,
+    at_most,
     by_size,
     conjugate,
     fill_nan,
@@ -56,7 +58,7 @@ def cholesky(op: t.Cholesky, site: Site) -> list[Value]:
         given, made = matrix_at(kernel, a, source, outer), matrix_at(kernel, factor, target, outer)
         one = _Factor(kernel, size, given, made, kernel.moved(report, outer, info.strides))
         one.copy()
-        by_size(site, kernel.body, n, size, one.by_rows, one.by_lapack)
+        by_size(site, kernel.body, at_most(n, size, SMALL), one.by_rows, one.by_lapack)
     site.run(kernel)
     return [factor, result()]
 

@@ -11,6 +11,8 @@ from tg_native.kernels.index import Condition, Index, index
 from tg_native.kernels.lanes import in_all_lanes
 from tg_native.matrices import unrolled
 from tg_native.matrices.elements import (
+    OF_ROWS,
+    SMALL,
     Matrix,
     any_of,
     by_size,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.plugin.records import Rule
+    from tg.types.lengths import Length
     from tg_native.graphs.site import Site
     from tg_native.kernels.index import Pointer
     from tg_native.kernels.lanes import Elements, Lanes
@@ -59,9 +62,17 @@ def lu(op: t.LU, site: Site) -> list[Value]:
         given, made = matrix_at(kernel, a, source, outer), matrix_at(kernel, factors, target, outer)
         places = [kernel.moved(p, outer, v.strides[:-1]) for p, v in zip(rest, (pivots, order), strict=True)]
         one = _Factors(kernel, given, made, places, columns, work)
-        by_size(site, kernel.body, few, kernel.length(few), one.by_columns, one.by_lapack)
+        by_size(site, kernel.body, _has_loops(kernel, m, n), one.by_columns, one.by_lapack)
     site.run(kernel)
     return [factors, pivots, order]
+
+
+def _has_loops(kernel: Kernel, m: int | Length, n: int | Length) -> bool | Condition:
+    """Whether a matrix is small: of many rows or columns each step would read more than a cache holds."""
+    if type(m) is int and type(n) is int:
+        return min(m, n) <= SMALL or max(m, n) <= OF_ROWS
+    few, rows, columns = map(kernel.length, (minimum(m, n), m, n))
+    return (few <= SMALL) | ((rows <= OF_ROWS) & (columns <= OF_ROWS))
 
 
 @final

@@ -10,7 +10,9 @@ from tg_native.fusion.registers import is_small
 from tg_native.kernels.index import Condition
 from tg_native.matrices import unrolled
 from tg_native.matrices.elements import (
+    OF_ROWS,
     any_of,
+    at_most,
     by_size,
     conjugate,
     fill_nan,
@@ -52,7 +54,7 @@ def solve_triangular(op: t.SolveTriangular, site: Site) -> Value:
     with kernel.loops(a.shape[:-2]) as outer:
         matrices = (matrix_at(kernel, v, p, outer) for v, p in zip((a, b, x), places, strict=True))
         one = _System(op, kernel, (size, columns), *matrices)
-        by_size(site, kernel.body, n, size, one.by_rows, one.by_lapack)
+        by_size(site, kernel.body, at_most(n, size, OF_ROWS), one.by_rows, one.by_lapack)
         if not op.raises and not op.unit_diagonal:
             one.mark()
     site.run(kernel)

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 import torch
 
 from tg.backend import COMPLEX, FLOATS, arithmetic, cast, comparison, exponential, rounding, trigonometric
-from tg_torch.fused import TANH_BACKWARD, masked, pass_tanh, through_tanh
-from tg_torch.rules.elementwise.arithmetic import gate
 from tg_torch.rules.elementwise.cast import DTYPES
 from tg_torch.unsigned import SIGNED
 
@@ -48,37 +46,6 @@ def _into(function: Function, site: Site) -> Function:
             return lambda x, y: function(x, y, out=x)
         return lambda x, y: function(x, y, out=y)
     return function
-
-
-def _gate(site: Site) -> Rule | None:
-    """The product; where that has no NaN there is nothing to mask."""
-    if site.operands[0].dtype not in FLOATS:
-        return None
-    multiply = _into(torch.mul, site._replace(dying=site.dying - {0}))  # dy may be looked at once more
-
-    def gated(dy: torch.Tensor, d: torch.Tensor) -> torch.Tensor:
-        if not dy.is_cpu:  # there a look means to wait
-            return gate(dy, d)
-        product = multiply(dy, d)
-        return product if _is_known(product) else masked(product, dy)
-
-    return gated
-
-
-def _through_tanh(site: Site) -> Rule:
-    def passed(dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        if not dy.is_cpu:
-            return pass_tanh(dy, y)
-        found: torch.Tensor = TANH_BACKWARD(dy, y)
-        return found if _is_known(found) else masked(found, dy)
-
-    return passed
-
-
-def _is_known(x: torch.Tensor) -> bool:
-    """Whether no element is NaN; infinities of both signs may say no, too."""
-    total = (x.sum() if x.ndim else x).item()
-    return bool(total == total)  # noqa: PLR0124 (what NaN alone is not)
 
 
 def _cast(site: Site) -> Rule | None:
@@ -147,8 +114,6 @@ SPECIAL: Final[dict[object, Make]] = {
     arithmetic.power: _floating(torch.pow),
     arithmetic.absolute: _floating(torch.abs),
     arithmetic.reciprocal: _floating(torch.reciprocal),
-    arithmetic.gate: _gate,
-    through_tanh: _through_tanh,
     cast.Cast: _cast,
     comparison.equal: _comparison(torch.eq),
     comparison.not_equal: _comparison(torch.ne),

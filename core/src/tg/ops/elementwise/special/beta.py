@@ -48,6 +48,11 @@ def _rest(x: Variable) -> Variable:
     return i * polynomial(i * i, LOG_SERIES)
 
 
+def stirling_difference(x: Variable, m: Variable) -> Variable:
+    """What Stirling's formula lacks of log(gamma(x + m) / gamma(x)), for x >= 4 and m >= 0."""
+    return _rest(x + m) - _rest(x)
+
+
 def _log_quotient(b: Variable, m: Variable) -> Variable:
     """log(gamma(b + m) / gamma(b)), where b and b + m are large."""
     total = b + m
@@ -168,6 +173,11 @@ def _between(x: Variable, m: Variable) -> Variable:
     return where(known, where(back, -step, step), plain)
 
 
+def _is_far_beyond(n: Variable, k: Variable) -> Variable:
+    """Whether the terms of `_slope_beyond` do not cancel; nearer to n the plain formula has no pole yet."""
+    return _is_beyond(n, k) & (k - n > 0.5)
+
+
 def _slope_beyond(n: Variable, k: Variable, by: int) -> Variable:
     """The derivative of binom by k for 1, by n for -1, where k > n: at whole numbers n - k it has no pole."""
     over, more = _of_beyond(n, k)
@@ -199,8 +209,8 @@ _slope_of_betaln, _slope_of_beta, _poch_by_start, _poch_by_step, _binom_by_all, 
         lambda x, y: beta(x, y) * -_between(x, y),
         _poch_slope,
         lambda x, y: poch(x, y) * digamma(x + y),
-        lambda n, k: where(_is_beyond(n, k), _slope_beyond(n, k, -1), binom(n, k) * _between(n - k + 1, k)),
-        lambda n, k: where(_is_beyond(n, k), _slope_beyond(n, k, 1), binom(n, k) * _between(k + 1, n - 2 * k)),
+        lambda n, k: where(_is_far_beyond(n, k), _slope_beyond(n, k, -1), binom(n, k) * _between(n - k + 1, k)),
+        lambda n, k: where(_is_far_beyond(n, k), _slope_beyond(n, k, 1), binom(n, k) * _between(k + 1, n - 2 * k)),
     )
 )
 
@@ -208,21 +218,25 @@ betaln: ElementwiseFunction = special(
     "betaln", 2, _betaln, "The logarithm of the size of the beta function.",
     d=(lambda x, y, z: _slope_of_betaln(x, y), lambda x, y, z: _slope_of_betaln(y, x)),
     commutative="signed_zero", domain=(0.1, 100), accuracy=16, wider=WIDEST, cost=100,
+    slope_accuracy=16,
 )  # fmt: skip
 beta: ElementwiseFunction = special(
     "beta", 2, _beta, "The beta function, gamma(x) gamma(y) / gamma(x + y).",
     d=(lambda x, y, z: _slope_of_beta(x, y), lambda x, y, z: _slope_of_beta(y, x)),
     commutative="signed_zero", domain=(0.1, 8), accuracy=24, wider=WIDEST, cost=250,
+    slope_accuracy=2048,  # exponentials multiply the rounding of logarithms
 )  # fmt: skip
 poch: ElementwiseFunction = special(
     "poch", 2, _poch, "Pochhammer's symbol, gamma(x + y) / gamma(x).",
     d=(lambda x, y, z: _poch_by_start(x, y), lambda x, y, z: _poch_by_step(x, y)),
     domain=(0.1, 8), accuracy=24, wider=WIDEST, cost=250,
+    slope_accuracy=1024,  # as of beta
 )  # fmt: skip
 binom: ElementwiseFunction = special(
     "binom", 2, _binom, "The number of ways to choose y of x, for real numbers too.",
     d=(lambda x, y, z: _binom_by_all(x, y), lambda x, y, z: _binom_by_chosen(x, y)),
     domain=(0.1, 8), accuracy=24, wider=WIDEST, cost=300,
+    slope_accuracy=1024,  # as of beta
 )  # fmt: skip
 
 FAMILY = Family("elementwise/special/beta", (beta, betaln, poch, binom))

@@ -22,9 +22,22 @@ import numpy as np
 from tg.ops.elementwise.arithmetic import absolute, maximum
 from tg.ops.elementwise.comparison import equal, where
 from tg.ops.elementwise.rounding import rint
-from tg.ops.elementwise.special.dual import Dual, choose, cos, exp, expm1, gamma, gammaln, log, power_of, sin, value_of
+from tg.ops.elementwise.special.dual import (
+    Dual,
+    choose,
+    cos,
+    counts,
+    exp,
+    expm1,
+    gamma,
+    gammaln,
+    log,
+    power_of,
+    sin,
+    value_of,
+)
 from tg.ops.elementwise.special.gamma import LOG_SERIES, sign_of_gamma
-from tg.ops.elementwise.special.iterated import DIGIT, until_settled
+from tg.ops.elementwise.special.iterated import until_settled
 from tg.ops.elementwise.special.series import polynomial
 
 if TYPE_CHECKING:
@@ -247,12 +260,6 @@ def _rest_of_terms(
     size = absolute(value_of(parts[0])) + absolute(value_of(parts[1])) + w * 0.0
     ended = until_settled(step, (going, 0.0, one * both.start, first, first, size), MOST)
     return choose(ended[0], first * np.nan, ended[4]), ended[5]
-
-
-def counts(term: Any, total: Any) -> Variable:
-    """Whether a term is a part of a sum that counts, in its derivative too."""
-    far: Variable = absolute(value_of(term)) > DIGIT / 4 * absolute(value_of(total))
-    return far | (absolute(term.slope) > DIGIT / 4 * absolute(total.slope)) if isinstance(term, Dual) else far
 
 
 def loss_of(size: Variable, total: Any) -> Variable:

@@ -76,8 +76,8 @@ def _debye_table() -> np.ndarray[Any, Any]:
     return np.array(rows[::-1])
 
 
-def _k_integral(v: Variable, x: Variable, *, of_order: bool) -> tuple[Variable, Variable]:
-    """The integral of K for x > 0, or of its derivative in v >= 0, less a factor; the logarithm of e^x times this."""
+def _k_integral(v: Variable, x: Variable, order: int) -> tuple[Variable, Variable]:
+    """The integral of K for x > 0, or of a derivative in v >= 0, less a factor; the logarithm of e^x times this."""
     log_x, steep = log(x), v / x > STEEP
 
     def rises(t: Variable) -> Variable:
@@ -112,7 +112,9 @@ def _k_integral(v: Variable, x: Variable, *, of_order: bool) -> tuple[Variable, 
         t = left + width * k
         h = sinh(0.5 * t)
         rising = exp(v * t - 2 * x * h * h - peak)
-        even = t * -expm1(-2 * v * t) if of_order else 1 + exp(-2 * v * t)
+        even = -expm1(-2 * v * t) if order % 2 else 1 + exp(-2 * v * t)
+        for _ in range(order):
+            even = t * even
         return rising * even * where(equal(k, 0), 0.25, 0.5)
 
     def add(carry: tuple[Any, Any], _: None) -> tuple[tuple[Any, Any], None]:
@@ -127,19 +129,21 @@ def _k_integral(v: Variable, x: Variable, *, of_order: bool) -> tuple[Variable, 
     return total * width, peak
 
 
-def _k(v: Variable, x: Variable, scaled: float, *, of_order: bool = False) -> Variable:
-    """K, or its derivative in the order, times e^(scaled x)."""
+def _k(v: Variable, x: Variable, scaled: float, order: int = 0) -> Variable:
+    """K, or a derivative of it in v, times e^(scaled x)."""
     inside = (x > 0) & isfinite(x) & isfinite(v)
     a, b = where(inside, absolute(v), 1.0), where(inside, x, 1.0)
-    found, logarithm = _k_integral(a, b, of_order=of_order)
+    found, logarithm = _k_integral(a, b, order)
     found = found * exp(logarithm + (scaled - 1) * b)
-    if of_order:
-        return where(inside, where(v < 0, -found, found), where(isnan(v) | isnan(x), np.nan, 0.0))
+    if order:
+        return where(
+            inside, where(v < 0, -found, found) if order % 2 else found, where(isnan(v) | isnan(x), np.nan, 0.0)
+        )
     ends = where(equal(x, 0), np.inf, where(equal(x, np.inf) & isfinite(v), 0.0, np.nan))
     return where(inside, found, where(isnan(v), np.nan, ends))
 
 
-_k_of_order, _ke_of_order = (in_double(functools.partial(_k, scaled=s, of_order=True)) for s in (0.0, 1.0))
+_k_of_order_twice, _ke_of_order_twice = (in_double(functools.partial(_k, scaled=s, order=2)) for s in (0.0, 1.0))
 
 
 def _slope_of_k(v: Variable, x: Variable) -> Variable:
@@ -151,18 +155,40 @@ def _slope_of_ke(v: Variable, x: Variable) -> Variable:
     return slope_of_scaled(v, x, y, y - 0.5 * (kve(v - 1, x) + kve(v + 1, x)), 1.0)
 
 
-# in double precision: they cancel, and what is beside a value may be out of the range of float32
-_k_slope, _ke_slope = in_wider(_slope_of_k, WIDEST), in_wider(_slope_of_ke, WIDEST)
+def _slope_of_k_of_order(v: Variable, x: Variable) -> Variable:
+    return -0.5 * (kv_dv(v - 1, x) + kv_dv(v + 1, x))
 
+
+def _slope_of_ke_of_order(v: Variable, x: Variable) -> Variable:
+    return kve_dv(v, x) - 0.5 * (kve_dv(v - 1, x) + kve_dv(v + 1, x))
+
+
+# in double precision: they cancel, and what is beside a value may be out of the range of float32
+_k_slope, _ke_slope, _k_slope_of_order, _ke_slope_of_order = (
+    in_wider(slope, WIDEST) for slope in (_slope_of_k, _slope_of_ke, _slope_of_k_of_order, _slope_of_ke_of_order)
+)
+
+kv_dv: ElementwiseFunction = iterated(
+    "kv_dv", 2, functools.partial(_k, scaled=0.0, order=1), "The derivative of kv(v, x) in the order v.",
+    d=(lambda v, x, y: _k_of_order_twice(v, x), lambda v, x, y: _k_slope_of_order(v, x)),
+    accuracy=64, domain=(0.1, 20), cost=4500,
+)  # fmt: skip
+kve_dv: ElementwiseFunction = iterated(
+    "kve_dv", 2, functools.partial(_k, scaled=1.0, order=1), "kv_dv(v, x) times e^x.",
+    d=(lambda v, x, y: _ke_of_order_twice(v, x), lambda v, x, y: _ke_slope_of_order(v, x)),
+    accuracy=64, domain=(0.1, 20), cost=4500,
+)  # fmt: skip
 kv: ElementwiseFunction = iterated(
     "kv", 2, functools.partial(_k, scaled=0.0), "The modified Bessel function of the second kind, of real order v.",
-    d=(lambda v, x, y: _k_of_order(v, x), lambda v, x, y: _k_slope(v, x)),
+    d=(lambda v, x, y: kv_dv(v, x), lambda v, x, y: _k_slope(v, x)),
     accuracy=64, domain=(0.1, 20), cost=4500,
+    slope_accuracy=128,
 )  # fmt: skip
 kve: ElementwiseFunction = iterated(
     "kve", 2, functools.partial(_k, scaled=1.0), "kv(v, x) times e^x.",
-    d=(lambda v, x, y: _ke_of_order(v, x), lambda v, x, y: _ke_slope(v, x)),
+    d=(lambda v, x, y: kve_dv(v, x), lambda v, x, y: _ke_slope(v, x)),
     accuracy=64, domain=(0.1, 20), cost=4500,
+    slope_accuracy=2**13,  # as of ive
 )  # fmt: skip
 
 
@@ -273,11 +299,13 @@ iv: ElementwiseFunction = iterated(
     "iv", 2, functools.partial(_i, scaled=0.0), "The modified Bessel function of the first kind, of real order v.",
     d=(no_derivative("iv", "v"), lambda v, x, y: _i_slope(v, x)),
     accuracy=64, domain=(0.1, 20), cost=5000,
+    slope_accuracy=64,
 )  # fmt: skip
 ive: ElementwiseFunction = iterated(
     "ive", 2, functools.partial(_i, scaled=1.0), "iv(v, x) times e^-|x|.",
     d=(no_derivative("ive", "v"), lambda v, x, y: _ie_slope(v, x)),
     accuracy=64, domain=(0.1, 20), cost=5000,
+    slope_accuracy=2**19,  # far out the terms of the slope nearly cancel, and those of the next again
 )  # fmt: skip
 
 
@@ -364,6 +392,7 @@ jv: ElementwiseFunction = iterated(
     "jv", 2, _j, "The Bessel function of the first kind, of real order v.",
     d=(no_derivative("jv", "v"), lambda v, x, y: _j_slope(v, x)),
     accuracy=512, domain=(0.1, 20), cost=2000,
+    slope_accuracy=2048,  # as far off as the function
 )  # fmt: skip
 
-FAMILY = Family("elementwise/special/cylinder", (iv, ive, kv, kve, jv))
+FAMILY = Family("elementwise/special/cylinder", (iv, ive, kv, kve, kv_dv, kve_dv, jv))

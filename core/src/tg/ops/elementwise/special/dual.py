@@ -3,19 +3,27 @@
 A loop over dual numbers gives the derivative of what it computes; that of an order or a shape, for which there is no
 formula, is found so. What is added to one, or multiplied with it, may be a variable or a number, which do not change
 along the direction; a dual number has to stand on the left of a variable.
+
+The value and the derivative of a dual number may be dual numbers of another direction: the derivative of the derivative
+is that along both.
 """
 
 from __future__ import annotations
 
+import functools
+from operator import or_
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tg.ops.elementwise import arithmetic, exponential, trigonometric
+from tg.ops.elementwise.arithmetic import absolute
 from tg.ops.elementwise.comparison import where
 from tg.ops.elementwise.special.error import erfc as erfc_record
 from tg.ops.elementwise.special.error import erfcx as erfcx_record
-from tg.ops.elementwise.special.gamma import digamma
+from tg.ops.elementwise.special.gamma import digamma as digamma_record
 from tg.ops.elementwise.special.gamma import gamma as gamma_record
 from tg.ops.elementwise.special.gamma import gammaln as gammaln_record
+from tg.ops.elementwise.special.gamma import trigamma
+from tg.ops.elementwise.special.iterated import DIGIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,45 +76,62 @@ class Dual(NamedTuple):
 
 def value_of(x: Any) -> Any:
     """The value of a dual number, or what is none."""
-    return x.value if isinstance(x, Dual) else x
+    return value_of(x.value) if isinstance(x, Dual) else x
 
 
-def slope_of(x: Any) -> Any:
-    """The derivative of a dual number, or 0."""
-    return x.slope if isinstance(x, Dual) else 0.0
+def parts_of(x: Any) -> list[Any]:
+    """The value of a dual number and all its derivatives, those of an order after those of the one below."""
+    if not isinstance(x, Dual):
+        return [x]
+    return [*parts_of(x.value), *parts_of(x.slope)]
+
+
+def along(value: Any, *slopes: Any) -> Any:
+    """A number that changes so along one direction, or along two."""
+    if not slopes:
+        return value
+    *others, slope = slopes
+    return Dual(along(value, *others), along(slope, *(slope * 0.0 for _ in others)))
+
+
+def counts(term: Any, total: Any) -> Any:
+    """Whether a term is a part of a sum that counts, in its derivatives too."""
+    pairs = zip(parts_of(term), parts_of(total), strict=True)
+    return functools.reduce(or_, [absolute(part) > DIGIT / 4 * absolute(whole) for part, whole in pairs])
 
 
 def choose(condition: Any, x: Any, y: Any) -> Any:
     """x where a condition holds, y elsewhere."""
     if isinstance(x, Dual) or isinstance(y, Dual):
-        slope = where(condition, slope_of(x), slope_of(y))
-        return Dual(where(condition, value_of(x), value_of(y)), slope)
+        (v, s), (w, t) = ((z.value, z.slope) if isinstance(z, Dual) else (z, 0.0) for z in (x, y))
+        return Dual(choose(condition, v, w), choose(condition, s, t))
     return where(condition, x, y)
 
 
 def _lifted(function: Callable[[Any], Any], derivative: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
-    """A function of dual numbers too; its derivative is given the operand and the result."""
+    """A function of dual numbers too; its derivative, of dual numbers as well, is given the operand and the result."""
 
     def of(x: Any) -> Any:
         if not isinstance(x, Dual):
             return function(x)
-        y = function(x.value)
+        y = of(x.value)
         return Dual(y, derivative(x.value, y) * x.slope)
 
     return of
 
 
+digamma = _lifted(digamma_record, lambda x, y: trigamma(x))
 exp = _lifted(exponential.exp, lambda x, y: y)
 expm1 = _lifted(exponential.expm1, lambda x, y: y + 1)
 log = _lifted(exponential.log, lambda x, y: 1 / x)
 log1p = _lifted(exponential.log1p, lambda x, y: 1 / (x + 1))
 sqrt = _lifted(arithmetic.sqrt, lambda x, y: 0.5 / y)
-erfc = _lifted(erfc_record, lambda x, y: -TWO_PER_ROOT_PI * exponential.exp(-(x * x)))
-erfcx = _lifted(erfcx_record, lambda x, y: 2 * x * y - TWO_PER_ROOT_PI)
+erfc = _lifted(erfc_record, lambda x, y: -TWO_PER_ROOT_PI * exp(-(x * x)))
+erfcx = _lifted(erfcx_record, lambda x, y: x * y * 2 - TWO_PER_ROOT_PI)
 gammaln = _lifted(gammaln_record, lambda x, y: digamma(x))
 gamma = _lifted(gamma_record, lambda x, y: y * digamma(x))
-sin = _lifted(trigonometric.sin, lambda x, y: trigonometric.cos(x))
-cos = _lifted(trigonometric.cos, lambda x, y: -trigonometric.sin(x))
+sin: Callable[[Any], Any] = _lifted(trigonometric.sin, lambda x, y: cos(x))
+cos: Callable[[Any], Any] = _lifted(trigonometric.cos, lambda x, y: -sin(x))
 
 
 def power_of(x: Any, exponent: Any) -> Any:

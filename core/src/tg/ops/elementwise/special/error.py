@@ -20,11 +20,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
+
 from tg.ops.elementwise.arithmetic import absolute, copysign, minimum, sqrt
 from tg.ops.elementwise.comparison import where
 from tg.ops.elementwise.exponential import exp, log
 from tg.ops.elementwise.facts import STRICT_SIGNS, of_one
-from tg.ops.elementwise.special.series import WIDER, WIDEST, exp_of_square, in_wider, polynomial, special
+from tg.ops.elementwise.special.series import WIDER, WIDEST, exp_of_square, in_wider, of_gaussian, polynomial, special
 from tg.ops.family import Family
 
 if TYPE_CHECKING:
@@ -196,7 +198,7 @@ def _erfcx_slope(x: Any) -> Variable:
     return where(far, TWO_PER_ROOT_PI * (q * polynomial(q, FALLS)), 2 * x * erfcx(x) - TWO_PER_ROOT_PI)
 
 
-_slope_of_erfcx = in_wider(_erfcx_slope, WIDEST)
+slope_of_erfcx = in_wider(_erfcx_slope, WIDEST)
 # in more digits, which are those of a number before its exponential
 _slope_of_erfinv, _slope_of_erfcinv = (
     in_wider(slope, WIDER)
@@ -212,6 +214,7 @@ erf = special(
     facts=of_one(
         keeps=(*STRICT_SIGNS, "not_nan", "no_negative_zero"), rules=((("not_nan",), ("finite",)),), zero=True
     ),
+    slope_accuracy=of_gaussian,
 )  # fmt: skip
 erfc = special(
     "erfc", 1, _erfc, "1 - erf(x), exact where it is near 0.",
@@ -220,20 +223,24 @@ erfc = special(
         "nonnegative", "no_negative_zero",
         rules=((("not_nan",), ("finite", "not_nan")), (("nonpositive",), ("positive",))),
     ),
+    slope_accuracy=of_gaussian,
 )  # fmt: skip
 erfcx: ElementwiseFunction = special(
     "erfcx", 1, _erfcx, "exp(x^2) erfc(x), which neither overflows nor underflows for x > 0.",
-    d=(lambda x, y: _slope_of_erfcx(x),), domain=(-5, 100), cost=9,
+    d=(lambda x, y: slope_of_erfcx(x),), domain=(-5, 100), cost=9,
     facts=of_one("nonnegative", "no_negative_zero", keeps=("not_nan",)),
+    slope_accuracy=lambda x: np.where((x > 1) & (x < ASYMPTOTIC), 16 + 3 * x**4, 16),  # two terms cancel
 )  # fmt: skip
 erfinv: ElementwiseFunction = special(
     "erfinv", 1, _erfinv, "The number whose erf is x.",
     d=(lambda x, y: _slope_of_erfinv(x),), domain=(-1, 1), cost=14,
     facts=of_one(keeps=(*STRICT_SIGNS, "no_negative_zero"), zero=True),
+    slope_accuracy=512,  # an exponential of the square of the inverse, which is rounded
 )  # fmt: skip
 erfcinv: ElementwiseFunction = special(
     "erfcinv", 1, _erfcinv, "The number whose erfc is x.",
     d=(lambda x, y: _slope_of_erfcinv(x),), domain=(1e-9, 2), cost=14, facts=of_one("no_negative_zero"),
+    slope_accuracy=lambda p: 32 - 8 * np.log(np.minimum(p, 2 - p)),  # as of erfinv
 )  # fmt: skip
 
 FAMILY = Family("elementwise/special/error", (erf, erfc, erfcx, erfinv, erfcinv))

@@ -228,11 +228,13 @@ def _factorial(x: Variable) -> Variable:
 gammaln: ElementwiseFunction = special(
     "gammaln", 1, _gammaln, "The logarithm of the size of the gamma function.",
     d=(lambda x, y: digamma(x),), domain=(1e-3, 1e4), cost=13, facts=of_one(keeps=("not_nan",)),
+    slope_accuracy=16,
 )  # fmt: skip
 digamma: ElementwiseFunction = special(
     "digamma", 1, _digamma, "The derivative of the logarithm of the gamma function; NaN at its poles below 0.",
     d=(lambda x, y: trigamma(x),), domain=(1e-3, 1e4), cost=14,
     facts=of_one(rules=((("nonnegative", "not_nan"), ("not_nan",)),)),
+    slope_accuracy=64,  # the angle of the reflection is rounded
 )  # fmt: skip
 trigamma: ElementwiseFunction = special(
     "trigamma", 1, _trigamma, "The second derivative of the logarithm of the gamma function.",
@@ -246,11 +248,13 @@ gamma: ElementwiseFunction = special(
     "gamma", 1, _gamma, "The gamma function; NaN at its poles below 0.",
     d=(lambda x, y: y * digamma(x),), domain=(0.01, 170), accuracy=6, wider=WIDEST, cost=40,
     facts=of_one(rules=((("nonnegative", "not_nan", "no_negative_zero"), ("nonnegative", "not_nan")),)),
+    slope_accuracy=32,
 )  # fmt: skip
 factorial = special(
     "factorial", 1, _factorial, "gamma(x + 1), the factorial of a whole number; 0 below 0.",
     d=(lambda x, y: where(x < 0, 0.0, y * digamma(x + 1)),), domain=(0, 169), accuracy=6, wider=WIDEST, cost=40,
     facts=of_one("nonnegative", "no_negative_zero", keeps=("not_nan",)),
+    slope_accuracy=16,
 )  # fmt: skip
 
 FAMILY = Family("elementwise/special/gamma", (gammaln, digamma, trigamma, gammasgn, gamma, factorial))

@@ -24,6 +24,7 @@ Source:
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -31,14 +32,17 @@ import numpy as np
 from tg.ops.elementwise.arithmetic import absolute, copysign, maximum, minimum
 from tg.ops.elementwise.arithmetic import sqrt as root
 from tg.ops.elementwise.comparison import equal, isfinite, isnan, logical_not, where
+from tg.ops.elementwise.rounding import rint
 from tg.ops.elementwise.special.beta import poch
-from tg.ops.elementwise.special.connection import Places, choose_split, connected, counts, loss_of, split
-from tg.ops.elementwise.special.dual import Dual, choose, exp, gammaln, power_of, value_of
+from tg.ops.elementwise.special.connection import Places, choose_split, connected, loss_of, split
+from tg.ops.elementwise.special.dual import Dual, along, choose, counts, exp, gammaln, parts_of, power_of, sin, value_of
 from tg.ops.elementwise.special.gamma import is_whole, sign_of_gamma
-from tg.ops.elementwise.special.iterated import in_double, iterated, until_settled
+from tg.ops.elementwise.special.iterated import iterated, until_settled
 from tg.ops.family import Family
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tg.graph.nodes import Variable
     from tg.ops.elementwise.record import ElementwiseFunction
 
@@ -170,7 +174,7 @@ def _by_z(found: _Found, at: _Given) -> _Found:
     a, b, c, c_a, c_b, rest, z, at_pole = at
     ends, ends_too = (_is_pole(value_of(x)) | _is_pole(value_of(y)) for x, y in ((a, b), (c_a, c_b)))
     plain = ends | (z > BELOW)
-    tried = found.is_poor() & where(z < 0, plain | ends_too, ends & (at_pole | (z > 1)))
+    tried = found.is_poor() & where(z < 0, plain | ends_too, ends & (at_pole | (z >= 1)))
     operands = choose(plain, a, c_a), choose(plain, b, c_b), c, z
     return _after_series(found, tried, operands, choose(plain, 0.0, rest), z)
 
@@ -234,8 +238,9 @@ def _by_steps(found: _Found, at: _Given) -> _Found:
 
 def _sizes(x: Any, y: Any) -> Any:
     """The size of two values together, and of their derivatives."""
-    size = absolute(value_of(x)) + absolute(value_of(y))
-    return Dual(size, absolute(x.slope) + absolute(y.slope)) if isinstance(x, Dual) else size
+    if isinstance(x, Dual):
+        return Dual(_sizes(x.value, y.value), _sizes(x.slope, y.slope))
+    return absolute(x) + absolute(y)
 
 
 def _is_pole(x: Variable) -> Variable:
@@ -288,31 +293,89 @@ def _at_infinity(a: Variable, b: Variable, c: Variable, far: Variable) -> Variab
     return where(exponent > 0, 0.0, where(equal(exponent, 0), 1.0, copysign(np.inf, far)))
 
 
-def _slope(which: int) -> Any:
-    def of(a: Variable, b: Variable, c: Variable, z: Variable) -> Variable:
-        known, inside = _region(a, b, c, z)
-        at_one = known & equal(z, 1) & (c - a - b > 0)
-        here = inside | at_one
-        ready = [where(here, v, x) for v, x in ((a, 0.5), (b, 0.5), (c, 2.0))]
-        ones, zeros = a * 0.0 + 1.0, a * 0.0
-        p, q, r = (Dual(v, ones if k == which else zeros) for k, v in enumerate(ready))
-        found = _inside(p, q, r, where(inside, z, 0.0)).slope
-        gammas = exp(gammaln(r) + gammaln(r - p - q) - gammaln(r - p) - gammaln(r - q))
-        signs = sign_of_gamma(ready[2]) * sign_of_gamma(value_of(r - p)) * sign_of_gamma(value_of(r - q))
-        return where(inside, found, where(at_one, gammas.slope * signs, np.nan))
-
-    return in_double(of)
+def _stays_polynomial(a: Variable, b: Variable, c: Variable, directions: Sequence[Sequence[Variable]]) -> Variable:
+    """Whether the operand that ends the series does not change along directions."""
+    free = logical_not(_is_pole(c))
+    ends, ends_too = (_is_pole(v) & (free | (v >= c)) for v in (a, b))
+    for da, db, _ in directions:
+        ends, ends_too = ends & equal(da, 0), ends_too & equal(db, 0)
+    return ends | ends_too
 
 
-_in_a, _in_b, _in_c = (_slope(k) for k in range(3))
+def _along(a: Variable, b: Variable, c: Variable, z: Variable, *slopes: Variable) -> Variable:
+    """The derivative along a direction of a, b and c, or along two.
 
+    Where c is a pole, and beyond 1, there is one only if F stays a polynomial.
+    """
+    directions = [slopes[k : k + 3] for k in range(0, len(slopes), 3)]
+    known, _ = _region(a, b, c, z)
+    for slope in slopes:
+        known = known & isfinite(slope)
+    ends, free = _stays_polynomial(a, b, c, directions), logical_not(_is_pole(c))
+    at_one = known & free & equal(z, 1) & (c - a - b > 0)
+    inside = known & isfinite(z) & (ends | (free & (z < 1))) & logical_not(at_one)
+    here = inside | at_one
+    p, q, r = (
+        along(where(here, v, x), *(where(here, direction[k], 0.0) for direction in directions))
+        for k, (v, x) in enumerate(((a, 0.5), (b, 0.5), (c, 2.0)))
+    )
+    value = _inside(p, q, r, where(inside, z, 0.0))
+    one = _gauss_quotient(*(choose(at_one, v, x) for v, x in zip((p, q, r), (0.5, 0.5, 2.0), strict=True)))
+    at_infinity = where(known & equal(z, -np.inf) & (minimum(a, b) > 0), 0.0, np.nan)
+    return where(inside, parts_of(value)[-1], where(at_one, parts_of(one)[-1], at_infinity))
+
+
+def _gauss_quotient(a: Any, b: Any, c: Any) -> Any:
+    """F at 1 for c - a - b > 0: gamma(c) gamma(c - a - b) / (gamma(c - a) gamma(c - b)), of dual numbers.
+
+    The reciprocals of gamma functions below 1/2 are reflected, which leaves no pole.
+    """
+    logarithm, factor = gammaln(c) + gammaln(c - a - b), c * 0.0 + sign_of_gamma(value_of(c))
+    for x in (c - a, c - b):
+        left = value_of(x) < 0.5
+        logarithm = logarithm + gammaln(choose(left, 1.0 - x, x)) * where(left, 1.0, -1.0)
+        whole = rint(value_of(x))
+        parity = where(equal(rint(0.5 * whole), 0.5 * whole), 1.0, -1.0)
+        factor = factor * choose(left, sin((x - whole) * math.pi) * (parity / math.pi), 1.0)
+    return factor * exp(logarithm)
+
+
+def _slope_in_z(
+    a: Variable, b: Variable, c: Variable, z: Variable, da: Variable, db: Variable, dc: Variable
+) -> Variable:
+    """The derivative in z of the one along a direction: of a b / c F(a + 1, b + 1; c + 1; z)."""
+    raised, factor = (a + 1, b + 1, c + 1, z), a * b / c
+    of_factor = (da * b + db * a - factor * dc) / c
+    return factor * hyp2f1_along(*raised, da, db, dc) + of_factor * hyp2f1(*raised)
+
+
+hyp2f1_along_two = iterated(
+    "hyp2f1_along_two", 10, _along,
+    "The second derivative of hyp2f1(a, b, c, z) along the directions (da, db, dc) and (ea, eb, ec) of a, b and c.",
+    accuracy=16384, domain=(0.1, 0.9), cost=12_000,
+)  # fmt: skip
+hyp2f1_along: ElementwiseFunction = iterated(
+    "hyp2f1_along", 7, _along, "The derivative of hyp2f1(a, b, c, z) along the direction (da, db, dc) of a, b and c.",
+    d=(
+        lambda a, b, c, z, da, db, dc, y: hyp2f1_along_two(a, b, c, z, da, db, dc, 1.0, 0.0, 0.0),
+        lambda a, b, c, z, da, db, dc, y: hyp2f1_along_two(a, b, c, z, da, db, dc, 0.0, 1.0, 0.0),
+        lambda a, b, c, z, da, db, dc, y: hyp2f1_along_two(a, b, c, z, da, db, dc, 0.0, 0.0, 1.0),
+        lambda a, b, c, z, da, db, dc, y: _slope_in_z(a, b, c, z, da, db, dc),
+        lambda a, b, c, z, da, db, dc, y: hyp2f1_along(a, b, c, z, 1.0, 0.0, 0.0),
+        lambda a, b, c, z, da, db, dc, y: hyp2f1_along(a, b, c, z, 0.0, 1.0, 0.0),
+        lambda a, b, c, z, da, db, dc, y: hyp2f1_along(a, b, c, z, 0.0, 0.0, 1.0),
+    ),
+    accuracy=1024, domain=(0.1, 0.9), cost=6000,
+)  # fmt: skip
 hyp2f1: ElementwiseFunction = iterated(
     "hyp2f1", 4, _hyp2f1, "Gauss' hypergeometric function F(a, b; c; z), for z <= 1.",
     d=(
-        lambda a, b, c, z, y: _in_a(a, b, c, z), lambda a, b, c, z, y: _in_b(a, b, c, z),
-        lambda a, b, c, z, y: _in_c(a, b, c, z), lambda a, b, c, z, y: a * b / c * hyp2f1(a + 1, b + 1, c + 1, z),
+        lambda a, b, c, z, y: hyp2f1_along(a, b, c, z, 1.0, 0.0, 0.0),
+        lambda a, b, c, z, y: hyp2f1_along(a, b, c, z, 0.0, 1.0, 0.0),
+        lambda a, b, c, z, y: hyp2f1_along(a, b, c, z, 0.0, 0.0, 1.0),
+        lambda a, b, c, z, y: a * b / c * hyp2f1(a + 1, b + 1, c + 1, z),
     ),
     accuracy=256, domain=(0.1, 0.9), cost=2000,
 )  # fmt: skip
 
-FAMILY = Family("elementwise/special/hypergeometric", (hyp2f1,))
+FAMILY = Family("elementwise/special/hypergeometric", (hyp2f1, hyp2f1_along, hyp2f1_along_two))

@@ -32,12 +32,14 @@ from tg.ops.elementwise.comparison import equal, isfinite, isnan, logical_not, w
 from tg.ops.elementwise.exponential import exp as exp_of
 from tg.ops.elementwise.exponential import log as log_of
 from tg.ops.elementwise.exponential import log1p as log1p_of
-from tg.ops.elementwise.exponential import sigmoid, xlogy
+from tg.ops.elementwise.exponential import sigmoid, xlog1py, xlogy
 from tg.ops.elementwise.facts import of_one
 from tg.ops.elementwise.special.beta import betaln
 from tg.ops.elementwise.special.dual import (
     Dual,
+    along,
     choose,
+    counts,
     erfc,
     erfcx,
     exp,
@@ -45,9 +47,11 @@ from tg.ops.elementwise.special.dual import (
     gammaln,
     log,
     log1p,
+    parts_of,
     sqrt,
     value_of,
 )
+from tg.ops.elementwise.special.gamma import digamma, digamma_step
 from tg.ops.elementwise.special.iterated import DIGIT, in_double, iterated, until_settled
 from tg.ops.elementwise.special.series import polynomial
 from tg.ops.family import Family
@@ -55,12 +59,16 @@ from tg.ops.iteration import scan
 from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tg.graph.nodes import Variable
     from tg.ops.elementwise.record import ElementwiseFunction
 
 HALF_LOG_2_PI: Final = 0.9189385332046727
 TINY: Final = 1e-290
 HUGE: Final = 1e60  # of which a product of four is no infinity
+SETTLED: Final = 2e-15
+"""The change of a derivative, as a part of it, up to which it has settled."""
 FAR: Final = 1e30  # from where on what stands before a fraction is 0
 LARGEST: Final = 1e6  # of shapes of the beta function: the steps of its fraction grow as their square root
 STIRLING: Final = tuple(
@@ -156,23 +164,24 @@ def _log_gamma_density(a: Any, x: Any) -> Any:
     return exponent + log(factor)
 
 
-def _has_moved(total: Any, term: Any) -> Any:
-    """Whether a sum has not settled, in its derivative too."""
-    moved = absolute(value_of(term)) > DIGIT / 4 * absolute(value_of(total))
-    return moved | (absolute(term.slope) > DIGIT / 4 * absolute(total.slope)) if isinstance(term, Dual) else moved
-
-
 def _quotient_has_moved(p: Any, q: Any, p_before: Any, q_before: Any) -> Any:
     """Whether a quotient p / q is another than the one before."""
     now, before = value_of(p) * value_of(q_before), value_of(p_before) * value_of(q)
     moved = absolute(now - before) > 4 * DIGIT * absolute(now)
+    if isinstance(p, Dual) and isinstance(p.value, Dual):
+        value, *slopes, second = parts_of(p / q)
+        _, *slopes_before, second_before = parts_of(p_before / q_before)
+        for slope, before in zip(slopes, slopes_before, strict=True):
+            moved = moved | (absolute(slope - before) > SETTLED * absolute(slope))
+        size = absolute(second) + absolute(slopes[0] * slopes[1] / value)  # which the second of a power has
+        return moved | (absolute(second - second_before) > 8 * SETTLED * size)
     if isinstance(p, Dual):
         # of the derivatives p' q - p q' over q^2
         slope, last = p.slope * q.value - p.value * q.slope, p_before.slope * q_before.value
         slope_before = last - p_before.value * q_before.slope
         square, square_before = q.value * q.value, q_before.value * q_before.value
         return moved | (
-            absolute(slope * square_before - slope_before * square) > 2e-15 * absolute(slope * square_before)
+            absolute(slope * square_before - slope_before * square) > SETTLED * absolute(slope * square_before)
         )
     return moved
 
@@ -183,7 +192,7 @@ def _series_of_p(a: Any, x: Any) -> Any:
     def step(going: Any, n: Any, term: Any, total: Any) -> tuple[Any, ...]:
         term = choose(going, term * x / (a + n), 0.0)
         total = total + term
-        return going & _has_moved(total, term), n + 1.0, term, total
+        return going & counts(term, total), n + 1.0, term, total
 
     one = a * 0.0 + (x * 0.0 + 1.0)
     return until_settled(step, (x > 0, 1.0, one, one))[3]
@@ -234,7 +243,7 @@ def _small_q(a: Any, x: Any) -> Any:
         power = choose(going, power * -1.0 * x / n, 0.0)
         term = power / (a + n)
         total = total + term
-        return going & _has_moved(total, term), n + 1.0, power, total
+        return going & counts(term, total), n + 1.0, power, total
 
     zero = a * 0.0 + x * 0.0
     total = until_settled(step, (x > 0, 1.0, zero + 1.0, zero), 200)[3]
@@ -325,13 +334,14 @@ def _at_ends(a: Variable, x: Variable, inside: Variable, one: float, nothing: fl
     return where(lost, np.nan, where(above, one, nothing)), where(lost, np.nan, where(above, nothing, one))
 
 
-def _slope_in_shape(a: Variable, x: Variable) -> Variable:
-    """The derivative of P in a."""
+def _slope_in_shape(a: Variable, x: Variable, order: int) -> Variable:
+    """The derivative of P in a, of the first order or the second."""
     inside = (a > 0) & (x > 0) & isfinite(a) & isfinite(x)
     ready = where(inside, a, 1.0)
-    p, q = gamma_tails(Dual(ready, ready * 0.0 + 1.0), where(inside, x, 1.0))
+    p, q = gamma_tails(along(ready, *[ready * 0.0 + 1.0] * order), where(inside, x, 1.0))
     # of the smaller of both, whose derivative has not lost digits
-    return where(inside, where(p.value <= 0.5, p.slope, -q.slope), where(isnan(a) | isnan(x), np.nan, 0.0))
+    slope = where(value_of(p) <= 0.5, parts_of(p)[-1], -parts_of(q)[-1])
+    return where(inside, slope, where(isnan(a) | isnan(x), np.nan, 0.0))
 
 
 def _log_gamma_tails(a: Variable, x: Variable) -> tuple[Variable, Variable]:
@@ -342,12 +352,12 @@ def _log_gamma_tails(a: Variable, x: Variable) -> tuple[Variable, Variable]:
     return where(inside, p, of_p), where(inside, q, of_q)
 
 
-def _slope_of_log_in_shape(a: Variable, x: Variable, upper: int) -> Variable:
-    """The derivative of the logarithm of P, or of Q, in a."""
+def _slope_of_log_in_shape(a: Variable, x: Variable, upper: int, order: int) -> Variable:
+    """The derivative of the logarithm of P, or of Q, in a, of the first order or the second."""
     inside = (a > 0) & (x > 0) & isfinite(a) & isfinite(x)
     ready = where(inside, a, 1.0)
-    found = log_gamma_tails(Dual(ready, ready * 0.0 + 1.0), where(inside, x, 1.0))[upper]
-    return where(inside, found.slope, where(isnan(a) | isnan(x), np.nan, 0.0))
+    tail = log_gamma_tails(along(ready, *[ready * 0.0 + 1.0] * order), where(inside, x, 1.0))[upper]
+    return where(inside, parts_of(tail)[-1], where(isnan(a) | isnan(x), np.nan, 0.0))
 
 
 def _share(a: Variable, x: Variable, log_tail: Variable) -> Variable:
@@ -372,44 +382,90 @@ def _density(a: Variable, x: Variable) -> Variable:
     return exp_of(xlogy(a - 1.0, x) - x - gammaln(a))
 
 
-density = in_double(_density)
+def _slope_of_density_in_shape(a: Variable, x: Variable) -> Variable:
+    """The derivative of it in a: it times log(x) - digamma(a)."""
+    inside = (x > 0) & isfinite(x)
+    ready = where(inside, x, 1.0)
+    slope = _density(a, ready) * (log_of(ready) - digamma(a))
+    at_0 = where(a > 1, 0.0, -np.inf)  # of x^(a - 1) log(x)
+    return where(inside, slope, where(equal(x, 0), at_0, where(equal(x, np.inf), 0.0, np.nan)))
+
+
+density, _density_in_shape = in_double(_density), in_double(_slope_of_density_in_shape)
 _OF_TAIL: Final = of_one("nonnegative", "no_negative_zero")
 
+gammainc_daa = iterated(
+    "gammainc_daa", 2, lambda a, x: _slope_in_shape(a, x, 2), "The second derivative of gammainc(a, x) in a.",
+    accuracy=4096, domain=(0.1, 30), cost=4000,
+)  # fmt: skip
 gammainc_da = iterated(
-    "gammainc_da", 2, _slope_in_shape, "The derivative of gammainc(a, x) in a.",
+    "gammainc_da", 2, lambda a, x: _slope_in_shape(a, x, 1), "The derivative of gammainc(a, x) in a.",
+    d=(lambda a, x, y: gammainc_daa(a, x), lambda a, x, y: _density_in_shape(a, x)),
     accuracy=512, domain=(0.1, 30), cost=2000,
 )  # fmt: skip
+
+
+def _slopes(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any]) -> Any:
+    """Powers multiply the rounding of a log(x); beside x = a Temme's expansion leaves the second one by a no digit."""
+    return np.where((np.abs(x - a) < 0.01 * a) & (a >= 1), np.inf, 2.0**18)
+
+
 gammainc = iterated(
     "gammainc", 2, lambda a, x: _gamma_tails(a, x)[0],
     "The part of gamma(a) that the integral from 0 to x is: P(a, x), for a >= 0 and x >= 0.",
     d=(lambda a, x, y: gammainc_da(a, x), lambda a, x, y: density(a, x)), accuracy=64, domain=(0.1, 30), cost=1000,
+    slope_accuracy=_slopes,
 )  # fmt: skip
 gammaincc = iterated(
     "gammaincc", 2, lambda a, x: _gamma_tails(a, x)[1],
     "The part of gamma(a) that the integral from x to infinity is: Q(a, x) = 1 - P(a, x), exact where it is small.",
     d=(lambda a, x, y: -gammainc_da(a, x), lambda a, x, y: -density(a, x)), accuracy=64, domain=(0.1, 30), cost=1000,
+    slope_accuracy=_slopes,
 )  # fmt: skip
 
-share_of_lower, share_of_upper = in_double(_share_of_lower), in_double(_share_of_upper)
-log_gamma_lower_da = iterated(
-    "log_gamma_lower_da", 2, lambda a, x: _slope_of_log_in_shape(a, x, 0),
-    "The derivative of log_gamma_lower in a.", accuracy=512, domain=(0.1, 30), cost=2500,
+
+def _slope_of_share_in_shape(a: Variable, x: Variable, share: Variable, slope: Variable) -> Variable:
+    """The derivative in a of the density over a tail, of which the logarithm has a slope."""
+    inside = (x > 0) & isfinite(x)
+    return where(inside, share * (log_of(where(inside, x, 1.0)) - digamma(a) - slope), np.nan)
+
+
+share_of_lower, share_of_upper, _share_in_shape = (
+    in_double(share) for share in (_share_of_lower, _share_of_upper, _slope_of_share_in_shape)
+)
+log_gamma_lower_daa = iterated(
+    "log_gamma_lower_daa", 2, lambda a, x: _slope_of_log_in_shape(a, x, 0, 2),
+    "The second derivative of log_gamma_lower in a.", accuracy=4096, domain=(0.1, 30), cost=5000,
 )  # fmt: skip
-log_gamma_upper_da = iterated(
-    "log_gamma_upper_da", 2, lambda a, x: _slope_of_log_in_shape(a, x, 1),
-    "The derivative of log_gamma_upper in a.", accuracy=512, domain=(0.1, 30), cost=2500,
+log_gamma_lower_da: ElementwiseFunction = iterated(
+    "log_gamma_lower_da", 2, lambda a, x: _slope_of_log_in_shape(a, x, 0, 1),
+    "The derivative of log_gamma_lower in a.",
+    d=(lambda a, x, y: log_gamma_lower_daa(a, x), lambda a, x, y: _share_in_shape(a, x, share_of_lower(a, x), y)),
+    accuracy=512, domain=(0.1, 30), cost=2500,
+)  # fmt: skip
+log_gamma_upper_daa = iterated(
+    "log_gamma_upper_daa", 2, lambda a, x: _slope_of_log_in_shape(a, x, 1, 2),
+    "The second derivative of log_gamma_upper in a.", accuracy=4096, domain=(0.1, 30), cost=5000,
+)  # fmt: skip
+log_gamma_upper_da: ElementwiseFunction = iterated(
+    "log_gamma_upper_da", 2, lambda a, x: _slope_of_log_in_shape(a, x, 1, 1),
+    "The derivative of log_gamma_upper in a.",
+    d=(lambda a, x, y: log_gamma_upper_daa(a, x), lambda a, x, y: -_share_in_shape(a, x, share_of_upper(a, x), y)),
+    accuracy=512, domain=(0.1, 30), cost=2500,
 )  # fmt: skip
 log_gamma_lower: ElementwiseFunction = iterated(
     "log_gamma_lower", 2, lambda a, x: _log_gamma_tails(a, x)[0],
     "The logarithm of gammainc(a, x): right where that underflows too.",
     d=(lambda a, x, y: log_gamma_lower_da(a, x), lambda a, x, y: share_of_lower(a, x)),
     accuracy=64, domain=(0.1, 30), cost=1200,
+    slope_accuracy=_slopes,
 )  # fmt: skip
 log_gamma_upper: ElementwiseFunction = iterated(
     "log_gamma_upper", 2, lambda a, x: _log_gamma_tails(a, x)[1],
     "The logarithm of gammaincc(a, x): right where that underflows too.",
     d=(lambda a, x, y: log_gamma_upper_da(a, x), lambda a, x, y: -share_of_upper(a, x)),
     accuracy=64, domain=(0.1, 30), cost=1200,
+    slope_accuracy=_slopes,
 )  # fmt: skip
 
 
@@ -544,32 +600,66 @@ def _betainc(a: Variable, b: Variable, x: Variable) -> Variable:
     return where(inside, found, where(known, where(top, 1.0, 0.0), np.nan))
 
 
-def _slope_of_beta(a: Variable, b: Variable, x: Variable, first: bool) -> Variable:
-    """The derivative of I in a, or in b."""
+def _slope_of_beta(a: Variable, b: Variable, x: Variable, *directions: tuple[Any, Any]) -> Variable:
+    """The derivative of I along a direction of a and b, or along two."""
     inside = _is_inside(a, b, x)
     ready = where(inside, x, 0.5)
-    ones, zeros = ready * 0.0 + 1.0, ready * 0.0
-    p, q = where(inside, a, 1.0), where(inside, b, 1.0)
-    pair = (Dual(p, ones), Dual(q, zeros)) if first else (Dual(p, zeros), Dual(q, ones))
-    found, rest = beta_tails(*pair, ready, 1.0 - ready)
-    slope = where(found.value <= 0.5, found.slope, -rest.slope)
+    p, q = (_changing(inside, v, [pair[k] for pair in directions]) for k, v in enumerate((a, b)))
+    below, above = beta_tails(p, q, ready, 1.0 - ready)
+    slope = where(value_of(below) <= 0.5, parts_of(below)[-1], -parts_of(above)[-1])
     return where(inside, slope, where(isnan(a) | isnan(b) | isnan(x), np.nan, 0.0))
+
+
+def _changing(inside: Variable, x: Variable, slopes: Sequence[Any]) -> Any:
+    """A number that changes along directions, or 1 where it is not inside."""
+    return along(where(inside, x, 1.0), *(x * 0.0 + slope for slope in slopes))
 
 
 def _beta_density(a: Variable, b: Variable, x: Variable) -> Variable:
     """The derivative of I in x: x^(a - 1) (1 - x)^(b - 1) / B(a, b)."""
-    other = where(equal(b, 1), 0.0, (b - 1.0) * log1p_of(-x))
-    return exp_of(xlogy(a - 1.0, x) + other - (gammaln(a) + gammaln(b) - gammaln(a + b)))
+    return exp_of(xlogy(a - 1.0, x) + xlog1py(b - 1.0, -x) - (gammaln(a) + gammaln(b) - gammaln(a + b)))
 
 
-beta_density = in_double(_beta_density)
+def _slope_of_beta_density(a: Variable, b: Variable, x: Variable, log_x: Variable, slope: Variable) -> Variable:
+    """The derivative of it in a, of which log(x) is given and that of betaln."""
+    inside = (x > 0) & (x < 1)
+    ready = where(inside, x, 0.5)
+    return where(inside, _beta_density(a, b, ready) * (where(inside, log_x, 0.0) - slope), np.nan)
 
+
+def _beta_density_by_a(a: Variable, b: Variable, x: Variable) -> Variable:
+    return _slope_of_beta_density(a, b, x, log_of(x), -digamma_step(a, b))
+
+
+def _beta_density_by_b(a: Variable, b: Variable, x: Variable) -> Variable:
+    return _slope_of_beta_density(a, b, x, log1p_of(-x), -digamma_step(b, a))
+
+
+beta_density, _density_by_a, _density_by_b = (
+    in_double(slope) for slope in (_beta_density, _beta_density_by_a, _beta_density_by_b)
+)
+
+betainc_along_two = iterated(
+    "betainc_along_two", 7, lambda a, b, x, da, db, ea, eb: _slope_of_beta(a, b, x, (da, db), (ea, eb)),
+    "The second derivative of betainc(a, b, x) along the directions (da, db) and (ea, eb) of a and b.",
+    accuracy=4096, domain=(0.05, 0.95), cost=3000,
+)  # fmt: skip
 betainc_da = iterated(
-    "betainc_da", 3, lambda a, b, x: _slope_of_beta(a, b, x, True), "The derivative of betainc(a, b, x) in a.",
+    "betainc_da", 3, lambda a, b, x: _slope_of_beta(a, b, x, (1.0, 0.0)), "The derivative of betainc(a, b, x) in a.",
+    d=(
+        lambda a, b, x, y: betainc_along_two(a, b, x, 1.0, 0.0, 1.0, 0.0),
+        lambda a, b, x, y: betainc_along_two(a, b, x, 1.0, 0.0, 0.0, 1.0),
+        lambda a, b, x, y: _density_by_a(a, b, x),
+    ),
     accuracy=512, domain=(0.05, 0.95), cost=1000,
 )  # fmt: skip
 betainc_db = iterated(
-    "betainc_db", 3, lambda a, b, x: _slope_of_beta(a, b, x, False), "The derivative of betainc(a, b, x) in b.",
+    "betainc_db", 3, lambda a, b, x: _slope_of_beta(a, b, x, (0.0, 1.0)), "The derivative of betainc(a, b, x) in b.",
+    d=(
+        lambda a, b, x, y: betainc_along_two(a, b, x, 1.0, 0.0, 0.0, 1.0),
+        lambda a, b, x, y: betainc_along_two(a, b, x, 0.0, 1.0, 0.0, 1.0),
+        lambda a, b, x, y: _density_by_b(a, b, x),
+    ),
     accuracy=512, domain=(0.05, 0.95), cost=1000,
 )  # fmt: skip
 betainc = iterated(
@@ -594,13 +684,12 @@ def _log_tail(a: Variable, b: Variable, w: Variable) -> Variable:
     return where(inside, found, where(known, where(w > 0, -np.inf, 0.0), np.nan))
 
 
-def _slope_of_log_tail(a: Variable, b: Variable, w: Variable, first: bool) -> Variable:
-    """The derivative of the logarithm in a, or in b."""
+def _slope_of_log_tail(a: Variable, b: Variable, w: Variable, *directions: tuple[Any, Any]) -> Variable:
+    """The derivative of the logarithm along a direction of a and b, or along two."""
     inside = _is_inside_by_odds(a, b, w)
-    p, q, ready = (where(inside, v, 1.0) for v in (a, b, w))
-    ones, zeros = ready * 0.0 + 1.0, ready * 0.0
-    found = _log_beta_tail(Dual(p, ones if first else zeros), Dual(q, zeros if first else ones), ready)
-    return where(inside, found.slope, where(isnan(a) | isnan(b) | isnan(w), np.nan, 0.0))
+    p, q = (_changing(inside, v, [pair[k] for pair in directions]) for k, v in enumerate((a, b)))
+    tail = _log_beta_tail(p, q, where(inside, w, 1.0))
+    return where(inside, parts_of(tail)[-1], where(isnan(a) | isnan(b) | isnan(w), np.nan, 0.0))
 
 
 def _slope_by_odds(a: Variable, b: Variable, w: Variable) -> Variable:
@@ -608,14 +697,40 @@ def _slope_by_odds(a: Variable, b: Variable, w: Variable) -> Variable:
     return -exp_of(b * (log_of(w) - more) - a * more - betaln(a, b) - log_beta_tail(a, b, w)) / w
 
 
-slope_by_odds = in_double(_slope_by_odds)
+def _odds_by_a(a: Variable, b: Variable, w: Variable, slope: Variable) -> Variable:
+    """The derivative of the one by w in a, in which the logarithm has a slope."""
+    return _slope_by_odds(a, b, w) * (digamma_step(a, b) - log1p_of(w) - slope)
 
+
+def _odds_by_b(a: Variable, b: Variable, w: Variable, slope: Variable) -> Variable:
+    return _slope_by_odds(a, b, w) * (digamma_step(b, a) + log_of(w) - log1p_of(w) - slope)
+
+
+slope_by_odds, _by_odds_and_a, _by_odds_and_b = (in_double(slope) for slope in (_slope_by_odds, _odds_by_a, _odds_by_b))
+
+log_beta_tail_along_two = iterated(
+    "log_beta_tail_along_two", 7, lambda a, b, w, da, db, ea, eb: _slope_of_log_tail(a, b, w, (da, db), (ea, eb)),
+    "The second derivative of log_beta_tail along the directions (da, db) and (ea, eb) of a and b.",
+    accuracy=4096, domain=(0.05, 20), cost=3000,
+)  # fmt: skip
 log_beta_tail_da = iterated(
-    "log_beta_tail_da", 3, lambda a, b, w: _slope_of_log_tail(a, b, w, True), "The derivative of log_beta_tail in a.",
+    "log_beta_tail_da", 3, lambda a, b, w: _slope_of_log_tail(a, b, w, (1.0, 0.0)),
+    "The derivative of log_beta_tail in a.",
+    d=(
+        lambda a, b, w, y: log_beta_tail_along_two(a, b, w, 1.0, 0.0, 1.0, 0.0),
+        lambda a, b, w, y: log_beta_tail_along_two(a, b, w, 1.0, 0.0, 0.0, 1.0),
+        _by_odds_and_a,
+    ),
     accuracy=512, domain=(0.05, 20), cost=1000,
 )  # fmt: skip
 log_beta_tail_db = iterated(
-    "log_beta_tail_db", 3, lambda a, b, w: _slope_of_log_tail(a, b, w, False), "The derivative of log_beta_tail in b.",
+    "log_beta_tail_db", 3, lambda a, b, w: _slope_of_log_tail(a, b, w, (0.0, 1.0)),
+    "The derivative of log_beta_tail in b.",
+    d=(
+        lambda a, b, w, y: log_beta_tail_along_two(a, b, w, 1.0, 0.0, 0.0, 1.0),
+        lambda a, b, w, y: log_beta_tail_along_two(a, b, w, 0.0, 1.0, 0.0, 1.0),
+        _by_odds_and_b,
+    ),
     accuracy=512, domain=(0.05, 20), cost=1000,
 )  # fmt: skip
 log_beta_tail: ElementwiseFunction = iterated(
@@ -667,18 +782,23 @@ FAMILY = Family(
         gammainc,
         gammaincc,
         gammainc_da,
+        gammainc_daa,
         gammaincinv,
         gammainccinv,
         betainc,
         betainc_da,
         betainc_db,
+        betainc_along_two,
         betaincinv,
         log_beta_tail,
         log_gamma_lower,
         log_gamma_lower_da,
+        log_gamma_lower_daa,
         log_gamma_upper,
         log_gamma_upper_da,
+        log_gamma_upper_daa,
         log_beta_tail_da,
         log_beta_tail_db,
+        log_beta_tail_along_two,
     ),
 )

@@ -3,19 +3,22 @@
 The distribution function is erfc with another scale, whose argument is not rounded before it is squared; far below 0
 its logarithm is -x^2/2 and that of erfcx. The inverse of it is got as `tg.ops.elementwise.special.error` says. Where a
 probability is too small for a number, the inverse of its logarithm -s is found from x^2 = 2 s - log(2 pi x^2) + 2 h(x),
-whose error each round of it divides by x^2; h is the logarithm of x times Mills' ratio, by its asymptotic series.
+whose error each round of it divides by x^2; h is the logarithm of x times Mills' ratio, by its asymptotic series. The
+derivative of the logarithm is the inverse of Mills' ratio, y, whose own is -y (x + y).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from tg.ops.elementwise.arithmetic import absolute, minimum, sqrt
 from tg.ops.elementwise.comparison import where
 from tg.ops.elementwise.exponential import exp, expm1, log, log1p
 from tg.ops.elementwise.facts import of_one
-from tg.ops.elementwise.special.error import Quantile, erfcx, near_zero, quantile, scaled
-from tg.ops.elementwise.special.series import WIDER, exp_of_square, in_wider, polynomial, special
+from tg.ops.elementwise.special.error import Quantile, erfcx, near_zero, quantile, scaled, slope_of_erfcx
+from tg.ops.elementwise.special.series import WIDER, exp_of_square, in_wider, of_gaussian, polynomial, special
 from tg.ops.family import Family
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
 ROOT_HALF: Final = 0.7071067811865476
 ROOT_2_PI: Final = 2.5066282746310002
+ROOT_PI: Final = 1.7724538509055161
 TWO_PI: Final = 6.283185307179586
 LN2: Final = 0.6931471805599453
 LN2_REST: Final = 2.3190468138462996e-17
@@ -99,24 +103,36 @@ def _ndtri_exp(x: Variable) -> Variable:
     return where(x < -DEEP, -deep, near)
 
 
-def _log_slope(x: Any, y: Any) -> Variable:
-    """The density over the distribution function, whose logarithm is y.
-
-    Above 0 it is e^(-x^2/2 - y): of 1 / erfcx the derivative is over a square, which is infinite from 27 on. Below 0
-    the terms of that exponent cancel; far below 0 those of the derivatives of 1 / erfcx do, of which the asymptotic
-    series of the reciprocal of Mills' ratio has none.
-    """
-    above, far = x > 0, x < -ASYMPTOTIC
-    high, low = where(above, minimum(x, ABOVE), 0.0), where(above | far, 0.0, x)
+def _far(x: Variable) -> tuple[Variable, Variable, Variable]:
+    """Whether x is far below 0; there -x, and the asymptotic series of its difference from the ratio, times it."""
+    far = x < -ASYMPTOTIC
     a = where(far, -x, ASYMPTOTIC)
     i = 1 / minimum(a, MOST)  # a constant at infinity, where a derivative of 1 / a has no square
-    near = where(
-        above, exp(-0.5 * (high * high) - where(above, y, 0.0)) / ROOT_2_PI, 2 / ROOT_2_PI / erfcx(low * -ROOT_HALF)
-    )
-    return where(far, a + i * polynomial(i * i, PER_MILLS), near)
+    return far, i, polynomial(i * i, PER_MILLS)
 
 
-_slope_of_log = in_wider(_log_slope, WIDER)
+def _inverse_mills(x: Variable) -> Variable:
+    a, (far, i, series) = absolute(x), _far(x)
+    above = exp_of_square(a, -0.5) / (ROOT_2_PI * (1 - _tail(a)))
+    near = where(x < 0, 2 / ROOT_2_PI / scaled(where(far, ASYMPTOTIC, a) * ROOT_HALF), above)
+    return where(far, -x + i * series, near)
+
+
+def _mills_slope(x: Variable) -> Variable:
+    """The derivative of the inverse Mills ratio y, -y (x + y), of which the sum cancels below 0.
+
+    There it is that of 1 / erfcx, whose derivative has no such sum; far below 0 one of the series.
+    """
+    far, i, series = _far(x)
+    above, low = where((x > 0) & (x < ABOVE), x, 0.0), where((x > 0) | far, 0.0, x)
+    y, z = inverse_mills(above), low * -ROOT_HALF
+    tail = erfcx(z)
+    below = (1 / ROOT_PI) * (slope_of_erfcx(z) / tail) / tail
+    near = where(x > 0, where(x < ABOVE, -y * (above + y), 0.0), below)
+    return where(far, -(1 + i * i * series) * series, near)
+
+
+_slope_of_mills = in_wider(_mills_slope, WIDER)
 _slope_of_quantile, _slope_of_log_quantile = (
     in_wider(slope, WIDER)
     for slope in (
@@ -135,19 +151,32 @@ ndtr = special(
     "ndtr", 1, _ndtr, "The distribution function of the standard normal distribution.",
     d=(_density,), domain=(-8, 4), cost=11,
     facts=of_one("nonnegative", "no_negative_zero", rules=((("not_nan",), ("finite",)),)),
+    slope_accuracy=of_gaussian,
 )  # fmt: skip
 log_ndtr = special(
     "log_ndtr", 1, _log_ndtr, "The logarithm of the standard normal distribution function.",
-    d=(_slope_of_log,), domain=(-100, 5), cost=30,
+    d=(lambda x, y: inverse_mills(x),), domain=(-100, 5), cost=30,
     facts=of_one("nonpositive", keeps=("not_nan",)),
+    # below 0 the second is the first times its difference from -x, of which x^2 units cancel
+    slope_accuracy=lambda x: np.where(x > 0, of_gaussian(x), 16 + np.minimum(x * x, 400)),
+)  # fmt: skip
+inverse_mills: ElementwiseFunction = special(
+    "inverse_mills", 1, _inverse_mills,
+    "The standard normal density over the distribution function, the derivative of log_ndtr.",
+    d=(lambda x, y: _slope_of_mills(x),), domain=(-100, 5), cost=35,
+    facts=of_one("nonnegative", "no_negative_zero", keeps=("not_nan",)),
+    # below 0 its slopes are what is left of terms that cancel: x^2 units of the first, x^4 of the second
+    slope_accuracy=lambda x: np.where(x > 0, of_gaussian(x), 16 + 64 * np.minimum(x, 30) ** 4),
 )  # fmt: skip
 ndtri: ElementwiseFunction = special(
     "ndtri", 1, _ndtri, "The quantile of the standard normal distribution.",
     d=(lambda x, y: _slope_of_quantile(x),), domain=(1e-9, 1), cost=14, facts=of_one("no_negative_zero"),
+    slope_accuracy=lambda p: 32 - 8 * np.log(np.minimum(p, 1 - p)),  # an exponential of a square that is rounded
 )  # fmt: skip
 ndtri_exp: ElementwiseFunction = special(
     "ndtri_exp", 1, _ndtri_exp, "The quantile of the standard normal distribution, of a logarithm of a probability.",
     d=(lambda x, y: _slope_of_log_quantile(x),), domain=(-100, 0), cost=50,
+    slope_accuracy=256,  # as of ndtri
 )  # fmt: skip
 
-FAMILY = Family("elementwise/special/normal", (ndtr, ndtri, log_ndtr, ndtri_exp))
+FAMILY = Family("elementwise/special/normal", (ndtr, ndtri, log_ndtr, ndtri_exp, inverse_mills))

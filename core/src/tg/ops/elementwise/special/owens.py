@@ -64,6 +64,7 @@ owens_t = iterated(
         lambda h, a, y: _slope_in_a(h, a),
     ),
     accuracy=64, domain=(-4, 4), cost=900,
+    slope_accuracy=2048,  # exponentials of squares that are rounded
 )  # fmt: skip
 
 FAMILY = Family("elementwise/special/owens", (owens_t,))

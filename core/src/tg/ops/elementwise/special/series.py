@@ -128,6 +128,11 @@ class Quotient(NamedTuple):
         return self.constant + polynomial(t, self.top) / polynomial(t, self.bottom)
 
 
+def of_gaussian(x: Array) -> Array:
+    """The units by which a derivative exp(-x^2), or the root of it, may be off: those of the square that is rounded."""
+    return 16 + 2 * np.asarray(x * x, np.float64)
+
+
 def exp_of_square(a: Variable, factor: float) -> Variable:
     """e^(factor a^2) for a >= 0, with a factor of -1, 1 or -1/2: of the square without its rounding.
 

@@ -15,6 +15,7 @@ from tg.rewrite.rule import Pass, node_rule
 from tg.rewrite.rules.contraction.products import SWAP, matmul, swapped, unless_empty
 from tg.rewrite.rules.reduction.axes import without
 from tg.rewrite.rules.shape import made_by
+from tg.rewrite.rules.shape.moved import Moved, untransposed
 from tg.types.dtypes import BOOL
 from tg.types.lengths import equal_here, product
 
@@ -133,18 +134,15 @@ def _at(x: Variable, i: Variable, axis: int) -> Variable:
 
 def _transpose_of_product(node: Apply, view: View) -> Variable | None:
     """The product of the transposed operands in reverse order, where one of them is transposed already."""
-    op: Any = node.op
-    if type(op) is not Transpose or op.axes != SWAP or not made_by(node.inputs[0], MatMul):
+    z = untransposed(view.results(node)[0])
+    if z is None or not made_by(z, MatMul) or view.uses(z) != 1 or not any(map(_is_swapped, z.inputs)):
         return None
-    if view.uses(node.inputs[0]) != 1 or not any(_is_swapped(v) for v in node.inputs[0].inputs):
-        return None
-    x, y = node.inputs[0].inputs
+    x, y = z.inputs
     return matmul(swapped(y), swapped(x))
 
 
 def _is_swapped(v: Variable) -> bool:
-    v = v.inputs[0] if made_by(v, ExpandDims) else v
-    op: Any = made_by(v, Transpose)
+    op: Any = Moved.of(v, ExpandDims, most=1).made_by(Transpose)
     return bool(op) and op.axes == SWAP
 
 

@@ -23,6 +23,7 @@ from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.elementwise.arithmetic import is_finite, is_scalar_constant
 from tg.rewrite.rules.elementwise.arithmetic.scalars import exact, is_in_range
 from tg.rewrite.rules.shape import made_by
+from tg.rewrite.rules.shape.moved import Moved, every
 from tg.types.dtypes import BOOL, is_complex, is_inexact, numpy_dtype
 from tg.types.lengths import broadcast, equal_here, product
 
@@ -75,7 +76,7 @@ def _of_one_matrix(node: Apply, outputs: Any) -> Variable | None:
     x, y = node.inputs
     lead = tuple(range(-x.type.ndim, -2))
     first, second = ([n == 1 for n in v.type.shape[:-2]] for v in (x, y))
-    if all(second) and not all(first) and not made_by(x, Transpose):
+    if all(second) and not all(first) and not Moved.of(x, Transpose).is_moved:
         rows = reshape(x, (product(x.shape[:-1]), x.shape[-1]))
         return reshape(matmul(rows, Squeeze(lead)(y)), (*x.shape[:-1], y.shape[-1]))
     if all(first) and not all(second) and y.type.shape[-1] == 1:
@@ -90,15 +91,9 @@ def _of_repeated(node: Apply, outputs: Any) -> Variable | None:
     x, y = node.inputs
     if x.type.dtype == BOOL:
         return None
-    if made_by(x, BroadcastTo):
+    if Moved.of(x, BroadcastTo).is_moved:
         return _repeated_left(x, y)
     return _repeated_right(x, y)
-
-
-def _unrepeated(v: Variable) -> Variable:
-    """What is repeated, with as many axes."""
-    x = v.inputs[0]
-    return expand_dims_at(x, tuple(range(-v.type.ndim, -x.type.ndim)))
 
 
 def _product_shape(x: Variable, y: Variable) -> tuple[int | Length, ...]:
@@ -107,7 +102,7 @@ def _product_shape(x: Variable, y: Variable) -> tuple[int | Length, ...]:
 
 
 def _repeated_left(x: Variable, y: Variable) -> Variable | None:
-    one = _unrepeated(x)
+    one = Moved.of(x, BroadcastTo).unrepeated()
     if one.type.shape[-1] != 1 or x.type.shape[-1] == 1:
         return broadcast_to(matmul(one, y), _product_shape(x, y))
     total = expand_dims_at(Reduce(add, (-2,))(y), (-2,))
@@ -116,7 +111,7 @@ def _repeated_left(x: Variable, y: Variable) -> Variable | None:
 
 
 def _repeated_right(x: Variable, y: Variable) -> Variable | None:
-    one = _unrepeated(y)
+    one = Moved.of(y, BroadcastTo).unrepeated()
     if one.type.shape[-2] != 1 or y.type.shape[-2] == 1:
         return broadcast_to(matmul(x, one), _product_shape(x, y))
     total = expand_dims_at(Reduce(add, (-1,))(x), (-1,))
@@ -194,8 +189,7 @@ def _diagonal_of(v: Variable) -> Variable | None:
 
 def is_all_zero(v: Variable) -> bool:
     """Whether a value is zeros that are known."""
-    v = v.inputs[0] if made_by(v, BroadcastTo) else v
-    return isinstance(v, Constant) and not v.data.any()
+    return every(v, lambda u: isinstance(u, Constant) and not u.data.any())
 
 
 def _of_zeros(node: Apply, x: Variable, y: Variable, *, left: bool) -> Variable | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.rewrite.rules.indexing import bounded, gathers, pieces, reads, scatters, slices, sparse, updates
+from tg.rewrite.rules.indexing import bounded, gathers, masks, pieces, reads, scatters, slices, sparse, updates
 
 if TYPE_CHECKING:
     from tg.rewrite.rule import Pass, Rule
@@ -16,6 +16,7 @@ RULES: Final[tuple[Rule, ...]] = (
     *scatters.RULES,
     *gathers.RULES,
     *bounded.RULES,
+    *masks.RULES,
 )
 
 PASSES: Final[tuple[Pass, ...]] = (*reads.PASSES, *pieces.PASSES)

@@ -20,12 +20,12 @@ from tg.ops.shape import (
     expand_dims_at,
     moveaxis,
     reshape,
-    transpose,
 )
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.indexing.bounds import VERY_MANY, is_unique
 from tg.rewrite.rules.indexing.windows import Window, canonical, made_by, read, window_of_index
+from tg.rewrite.rules.shape.moved import Moved
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,9 +37,8 @@ def _lies_inside(i: Variable, n: Any) -> bool:
     """Whether a check makes sure that there is an element to take, or an axis of length n is known to have one."""
     if type(n) is int:
         return n > 0
-    while i.apply is not None and type(i.apply.op) is Reshape:
-        i = i.apply.inputs[0]
-    return i.apply is not None and type(i.apply.op) is WrapIndex and i.apply.op.mode in ("raise", "clip")
+    wrap = Moved.of(i, Reshape).made_by(WrapIndex)
+    return wrap is not None and wrap.mode in ("raise", "clip")
 
 
 def _one_position(node: Apply, outputs: Any) -> Variable | None:
@@ -62,11 +61,8 @@ def _single(i: Variable) -> Variable | None:
     """The one position that an index consists of, as a scalar."""
     if isinstance(i, Constant):
         return Constant(i.data.reshape(()).copy()) if i.data.size == 1 else None
-    if i.apply is not None and type(i.apply.op) is BroadcastTo:
-        i = i.apply.inputs[0]
-    if any(n != 1 for n in i.type.shape):
-        return None
-    return reshape(i, ())
+    one = Moved.of(i, BroadcastTo).single()
+    return None if one is None else reshape(one, ())
 
 
 def _steps(node: Apply, outputs: Any) -> Variable | None:
@@ -90,10 +86,7 @@ def _repeated(node: Apply, outputs: Any) -> Variable | None:
     (y,) = outputs
     op: Any = node.op
     x, *indices = node.inputs
-    source = x
-    if x.apply is not None and type(x.apply.op) is BroadcastTo:
-        source = x.apply.inputs[0]
-        source = expand_dims_at(source, tuple(range(-x.type.ndim, -source.type.ndim)))
+    source = Moved.of(x, BroadcastTo).unrepeated()
     if not any(source.type.shape[k] == 1 for k in op.axes):
         return None
     return broadcast_to(gathered(source, op.axes, indices), y.shape)
@@ -117,17 +110,13 @@ def _transposed(node: Apply, outputs: Any) -> Variable | None:
     """The same positions of what was transposed."""
     op: Any = node.op
     x, *indices = node.inputs
-    below = made_by(x, Transpose)
-    if below is None:
-        return None
-    op_below: Any = below.op
-    n = x.type.ndim
-    order = [k - n for k in op_below.order(n)]  # axis k of x is axis order[k] of the operand
-    pairs = sorted((order[k], i) for k, i in zip(op.axes, range(len(indices)), strict=True))
-    y = Gather(tuple(k for k, _ in pairs))(below.inputs[0], *(indices[i] for _, i in pairs))
-    rest = [order[k] for k in range(-n, 0) if k not in op.axes]  # as they are wanted
-    rank = indices[0].type.ndim
-    return transpose(y, (*range(rank), *(rank + sorted(rest).index(k) for k in rest)))
+    below = Moved.of(x, Transpose)
+
+    def of(axes: tuple[int, ...], u: Variable) -> Variable:
+        order = sorted(range(len(axes)), key=axes.__getitem__)
+        return Gather(tuple(axes[k] for k in order))(u, *(indices[k] for k in order))  # type: ignore[no-any-return]
+
+    return below.along(op.axes, of, leading=indices[0].type.ndim) if below.is_moved else None
 
 
 def _written(node: Apply, outputs: Any) -> Variable | None:
@@ -173,10 +162,10 @@ def _all_in_order(node: Apply, outputs: Any) -> Variable | None:
     (mask,) = node.inputs
     if isinstance(mask, Constant):
         return Constant(np.flatnonzero(mask.data).astype(np.int64))
-    repeated = mask.inputs[0]
-    if not isinstance(repeated, Constant) or repeated.data.size != 1:
+    one = Moved.of(mask, BroadcastTo).single()
+    if not isinstance(one, Constant):
         return None
-    return iota(mask.shape[0]) if repeated.data.item() else Constant(np.array([], np.int64))
+    return iota(mask.shape[0]) if one.data.item() else Constant(np.array([], np.int64))
 
 
 def _chosen(node: Apply, outputs: Any) -> Variable | None:

@@ -12,17 +12,18 @@ import numpy as np
 
 from tg.graph.nodes import Constant, Variable
 from tg.ops.creation import zeros_like
-from tg.ops.elementwise.arithmetic import add, divide, gate, multiply, negative, subtract
+from tg.ops.elementwise.arithmetic import add, divide, multiply, negative, subtract
 from tg.ops.elementwise.cast import Cast
-from tg.ops.elementwise.comparison import where
+from tg.ops.elementwise.comparison import less, where
 from tg.ops.indexing import Scatter, SliceUpdate
 from tg.ops.reduction import Reduce
-from tg.ops.shape import BroadcastTo, Concatenate, ExpandDims, broadcast_to
+from tg.ops.shape import Concatenate, ExpandDims, broadcast_to
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.indexing.bounds import is_unique
 from tg.rewrite.rules.indexing.through import repeated
 from tg.rewrite.rules.indexing.windows import Windows, made_by, placed, read, written_windows
+from tg.rewrite.rules.shape.moved import Moved, every
 from tg.types.dtypes import is_inexact, numpy_dtype
 from tg.types.lengths import equal_here
 
@@ -34,11 +35,13 @@ LOOKED_AT: Final = 1 << 14  # elements of a constant that are looked at to see w
 
 def is_zeros(v: Variable, *, plain: bool = False) -> bool:
     """Whether a value is known to be zeros; plain ones if none may be -0.0."""
-    if v.apply is not None and type(v.apply.op) is BroadcastTo:
-        v = v.apply.inputs[0]
-    if not isinstance(v, Constant) or v.data.size > LOOKED_AT or v.data.any():
-        return False
-    return not plain or not np.ascontiguousarray(v.data).view(np.uint8).any()
+
+    def holds(u: Variable) -> bool:
+        if not isinstance(u, Constant) or u.data.size > LOOKED_AT or u.data.any():
+            return False
+        return not plain or not np.ascontiguousarray(u.data).view(np.uint8).any()
+
+    return every(v, holds)
 
 
 def has_shape_of(v: Variable, y: Variable) -> bool:
@@ -135,8 +138,6 @@ def _keeps_zeros(node: Apply, outputs: Any) -> Variable | None:
     if type(op) is Cast:
         s = sparse(node.inputs[0], SliceUpdate, Scatter, plain=True)
         return None if s is None or s.node.op.fn is add else _written_again(s, op(s.values), y)  # type: ignore[attr-defined]
-    if op.fn is gate:
-        return _computed_there(node, y, 0)
     k = next((k for k in (1, 2) if is_zeros(node.inputs[3 - k], plain=True)), None)
     return None if k is None else _computed_there(node, y, k)
 
@@ -160,24 +161,30 @@ def _multiple(node: Apply, outputs: Any) -> Variable | None:
     return _written_again(s, op(s.values, Constant(factor)), y)
 
 
+def _written_whole(v: Variable) -> Sparse | None:
+    """A write into plain zeros, of a value that has all their axes."""
+    s = sparse(v, SliceUpdate, plain=True)
+    return s if s is not None and s.values.type.ndim == v.type.ndim else None
+
+
 def _computed_there(node: Apply, y: Variable, k: int) -> Variable | None:
     """A function of a sparse operand k, and of what the others have where that was written.
 
     The sparse one may be repeated along axes that were added to it.
     """
     v = node.inputs[k]
-    inner, added = (v.inputs[0], v.apply.op.axes) if v.apply is not None and type(v.apply.op) is ExpandDims else (v, ())
-    s = sparse(inner, SliceUpdate, plain=True)
-    if s is None or not _is_repeated(v, added, y) or s.values.type.ndim != inner.type.ndim:
+    s = Moved.of(v, ExpandDims, most=1).then(_written_whole)
+    if s is None or not _is_repeated(v, s.added, y):
         return None
-    written = iter(written_windows(s.node))
-    windows = tuple(None if k in added else next(written) for k in range(-y.type.ndim, 0))
-    values = ExpandDims(added)(s.values) if added else s.values
+    windows = s.read(lambda one, index_map: index_map.arranged(written_windows(one.node)))
+    values, write = s.again(lambda one: (one.values, one.node.op))
     operands = [values if u is v else read(u, repeated(u, y, windows)) if u.type.ndim else u for u in node.inputs]
-    if not added:
-        return _written_again(s, node.op(*operands), y)
+    new = node.op(*operands)
+    whole = s.with_axes(())
+    if whole is not None:
+        return _written_again(whole, new, y)
     zeros = broadcast_to(Constant(np.zeros((), numpy_dtype(y.type.dtype))), y.shape)
-    return updated(zeros, node.op(*operands), windows, s.node.op.fn)  # type: ignore[attr-defined]
+    return updated(zeros, new, windows, write.fn)  # type: ignore[attr-defined]
 
 
 def _is_repeated(v: Variable, added: tuple[int, ...], y: Variable) -> bool:
@@ -237,13 +244,13 @@ RULES = (
     ),
     node_rule(
         "function_that_keeps_zeros",
-        keys=(gate, where, Cast),
+        keys=(where, Cast),
         apply=_keeps_zeros,
         phase=CANONICALIZE,
         kind=SIGNED_ZERO,
         why="Around what was written there are zeros before and after: nothing is computed of them. What is added to a "
         "zero has no -0.0.",
-        example=lambda x: gate(SliceUpdate((1,), (1,), add)(zeros_like(x), x[:, :2]), x),
+        example=lambda x: where(less(x, 1), SliceUpdate((1,), (1,), add)(zeros_like(x), x[:, :2]), zeros_like(x)),
         below=(SliceUpdate, Scatter, ExpandDims),
     ),
     node_rule(

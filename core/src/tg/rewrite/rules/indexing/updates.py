@@ -22,6 +22,7 @@ from tg.rewrite.rules.indexing.windows import (
     within,
     written_windows,
 )
+from tg.rewrite.rules.shape.moved import Moved
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
@@ -82,9 +83,8 @@ def _own_values(node: Apply, outputs: Any) -> Variable | None:
 
 def _repeats(v: Variable) -> bytes | None:
     """The one number that a value repeats, which tells 0.0 from -0.0; None if it is not known."""
-    below = made_by(v, BroadcastTo)
-    v = v if below is None else below.inputs[0]
-    return v.data.tobytes() if isinstance(v, Constant) and v.data.size == 1 else None
+    one = Moved.of(v, BroadcastTo).single()
+    return one.data.tobytes() if isinstance(one, Constant) else None
 
 
 def _over_update(node: Apply, outputs: Any) -> Variable | None:

@@ -27,6 +27,7 @@ from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.contraction.products import is_all_zero
 from tg.rewrite.rules.linalg.solving.structure import bounded, failed, has_nan, lower, spoilt, without_nan
 from tg.rewrite.rules.shape import made_by
+from tg.rewrite.rules.shape.moved import Moved
 from tg.types.dtypes import is_complex
 from tg.types.lengths import add as add_lengths
 from tg.types.lengths import equal_here
@@ -43,20 +44,16 @@ if TYPE_CHECKING:
 
 def kronecker_factors(v: Variable) -> Pair | None:
     """The two matrices of which one is the Kronecker product."""
-    if v.type.ndim != 2 or not made_by(v, Reshape) or v.inputs[0].op is not multiply.op:
+    table = Moved.of(v, Reshape, most=1).in_order()
+    if v.type.ndim != 2 or table is None or table.op is not multiply.op or table.type.ndim != 4:
         return None
-    parts = v.inputs[0].inputs
+    parts = table.inputs
     for wide, deep in (parts, parts[::-1]):
-        if _expanded(wide) == (-3, -1) and _expanded(deep) == (-4, -2):
-            a, b = wide.inputs[0], deep.inputs[0]
+        a, b = Moved.of(wide, ExpandDims).with_axes((-3, -1)), Moved.of(deep, ExpandDims).with_axes((-4, -2))
+        if a is not None and b is not None:
             lengths = [multiply_lengths(n, m) for n, m in zip(a.shape, b.shape, strict=True)]
             return (a, b) if all(map(equal_here, v.shape, lengths)) else None
     return None
-
-
-def _expanded(v: Variable) -> tuple[int, ...]:
-    op: Any = made_by(v, ExpandDims)
-    return op.axes if op and v.type.ndim == 4 else ()
 
 
 def _squares(v: Variable) -> Pair | None:

@@ -10,8 +10,7 @@ from tg.ops.linalg.triangular import SolveTriangular
 from tg.ops.shape import Transpose, matrix_transpose
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES
 from tg.rewrite.rule import node_rule
-from tg.rewrite.rules.contraction.products import SWAP
-from tg.rewrite.rules.shape import made_by
+from tg.rewrite.rules.shape.moved import untransposed
 from tg.types.dtypes import is_complex
 
 if TYPE_CHECKING:
@@ -20,18 +19,12 @@ if TYPE_CHECKING:
 TURNED: Final = {"n": "t", "t": "n"}
 
 
-def is_matrix_transpose(v: Variable) -> bool:
-    """Whether a value is made by exchanging the last two axes alone."""
-    op: Any = made_by(v, Transpose)
-    return bool(op) and op.axes == (*range(-len(op.axes), -2), *SWAP)
-
-
 def _of_transposed(node: Apply, outputs: Any) -> Variable | None:
     op: Any = node.op
     a, b = node.inputs
-    if not is_matrix_transpose(a):
+    below = untransposed(a)
+    if below is None:
         return None
-    (below,) = a.inputs
     turned = TURNED.get(op.transpose)
     if below.op is conjugate.op and op.transpose == "n":
         (below,), turned = below.inputs, "c"

@@ -12,10 +12,11 @@ from tg.ops.elementwise.exponential import exp
 from tg.ops.iteration import scan
 from tg.ops.loops import Scan
 from tg.ops.shape import broadcast_to
-from tg.ops.shape_ops import BroadcastTo, Squeeze
+from tg.ops.shape_ops import BroadcastTo
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.loops.steps import constants_of, is_safe, over_numbers, with_parts
+from tg.rewrite.rules.shape.moved import Moved, is_repeated_along
 from tg.types.lengths import same
 
 if TYPE_CHECKING:
@@ -76,13 +77,9 @@ def _repeated(v: Variable) -> Variable | None:
     if isinstance(v, Constant):
         count = len(v.data)
         return Constant(v.data[0].copy()) if count and v.data.tobytes() == v.data[:1].tobytes() * count else None
-    if v.apply is None or type(v.apply.op) is not BroadcastTo:
+    if not is_repeated_along(v, -v.type.ndim):
         return None
-    x = v.inputs[0]
-    if x.type.ndim == v.type.ndim:
-        if x.type.shape[0] != 1:
-            return None
-        (x,) = apply(Squeeze((-x.type.ndim,)), [x])
+    x = Moved.of(v, BroadcastTo).unrepeated(without=(-v.type.ndim,))
     wanted = v.shape[1:]
     if len(wanted) == x.type.ndim and all(map(same, x.shape, wanted)):
         return x

@@ -23,12 +23,12 @@ from tg.ops.loops import Scan
 from tg.ops.reduction import Reduce
 from tg.ops.reductions import REDUCTIONS
 from tg.ops.shape import broadcast_to, concatenate, expand_dims, reshape, squeeze
-from tg.ops.shape_ops import BroadcastTo
 from tg.rewrite.phases import REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.loops.steps import constants_of, is_safe
+from tg.rewrite.rules.shape.moved import every
 from tg.types import lengths
-from tg.types.dtypes import float_limits, is_float
+from tg.types.dtypes import float_limits, is_float, is_inexact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,10 +146,12 @@ def _number(body: FrozenGraph, k: int) -> float | None:
 def _block(dtype: str, rank: int, decay: float) -> int:
     """How many steps of a sum that decays are taken together, whose powers stay in the range of a dtype; 0 for none.
 
-    Arrays have enough to do in a step.
+    Arrays have enough to do in a step. Of integers the factor is -1, whose powers are exact.
     """
     if rank or not 0 < abs(decay) < math.inf:
         return 0
+    if not is_inexact(dtype):
+        return BLOCK
     exponent, most = abs(math.log2(abs(decay))), SHARE * float_limits(dtype).maxexp
     size = BLOCK
     while size * exponent > most:
@@ -282,13 +284,15 @@ def _scaled(v: Variable, factor: float) -> Variable:
 
 
 def _power(decay: float, n: int, like: Variable) -> Constant:
-    return Constant(np.asarray(decay**n, like.type.numpy_dtype))
+    power = decay**n
+    # An unsigned -1 wraps only as an integer: NumPy refuses to make it of a float.
+    return Constant(np.asarray(power if is_inexact(like.type.dtype) else int(power)).astype(like.type.numpy_dtype))
 
 
 def _is_identity(fn: ElementwiseFunction, start: Variable) -> bool:
     """Whether a carry begins with what changes nothing."""
-    v = start.inputs[0] if start.apply is not None and type(start.apply.op) is BroadcastTo else start
-    return isinstance(v, Constant) and bool((v.data == REDUCTIONS[fn].identity(v.type.dtype)).all())
+    identity = REDUCTIONS[fn].identity(start.type.dtype)
+    return every(start, lambda u: isinstance(u, Constant) and bool((u.data == identity).all()))
 
 
 def _sums_of_sums(x: Variable) -> Variable:

@@ -16,10 +16,11 @@ from tg.ops.loops import Scan
 from tg.ops.reduction import Reduce
 from tg.ops.reduction import sum as sum_of
 from tg.ops.shape import broadcast_to, ravel, swapaxes
-from tg.ops.shape_ops import AxisLength, BroadcastTo, ExpandDims
+from tg.ops.shape_ops import AxisLength, ExpandDims
 from tg.rewrite.phases import REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import INEXACT, Pass
 from tg.rewrite.rules.loops.steps import VIEWS, kept_inputs, with_parts
+from tg.rewrite.rules.shape.moved import every
 from tg.types.lengths import AxisLength as AxisAtom
 from tg.types.lengths import atoms, evaluate
 
@@ -177,9 +178,7 @@ def _zeros_outside(op: Scan, body: FrozenGraph, operands: Sequence[Variable], nu
 
 
 def _is_zero(v: Variable) -> bool:
-    if v.apply is not None and type(v.apply.op) is BroadcastTo:
-        v = v.inputs[0]
-    return isinstance(v, Constant) and not v.data.any()
+    return every(v, lambda u: isinstance(u, Constant) and not u.data.any())
 
 
 def _total(x: Variable) -> Variable:

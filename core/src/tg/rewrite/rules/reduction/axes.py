@@ -22,6 +22,7 @@ from tg.rewrite.phases import CANONICALIZE, EXACT, SIGNED_ZERO
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.reduction.order import reordering
 from tg.rewrite.rules.shape import made_by, wanted_shape
+from tg.rewrite.rules.shape.moved import Moved
 from tg.types.dtypes import is_complex, is_inexact
 from tg.types.lengths import product, same
 
@@ -103,85 +104,41 @@ def _of_reduction(node: Apply) -> Variable | None:
     return Reduce(op.fn, axes, op.total or inner.total)(y)  # type: ignore[no-any-return]
 
 
-def _of_expanded(axes: Axes, x: Variable, of: Callable[[Axes, Variable], Variable]) -> Variable | None:
-    expand: Any = made_by(x, ExpandDims)
-    if any(k in expand.axes for k in axes):
-        return None
-    inner = tuple(without(k, expand.axes) for k in axes)
-    return ExpandDims(tuple(without(k, axes) for k in expand.axes))(of(inner, x.inputs[0]))  # type: ignore[no-any-return]
-
-
-def _of_squeezed(axes: Axes, x: Variable, of: Callable[[Axes, Variable], Variable]) -> Variable:
-    squeeze: Any = made_by(x, Squeeze)
-    y = x.inputs[0]
-    kept = [k for k in range(-y.type.ndim, 0) if k not in squeeze.axes]
-    inner = tuple(kept[k] for k in axes)
-    return Squeeze(tuple(without(k, inner) for k in squeeze.axes))(of(inner, y))  # type: ignore[no-any-return]
-
-
-def _order_below(x: Variable) -> Axes:
-    """Of a transposed value, for each axis the axis of the operand, counted from the end."""
-    named = x.apply.op.axes  # type: ignore[union-attr]
-    return (*range(-x.type.ndim, -len(named)), *named)
-
-
-def _of_transposed(axes: Axes, x: Variable, of: Callable[[Axes, Variable], Variable]) -> Variable:
-    order = _order_below(x)
-    inner = tuple(sorted(order[k] for k in axes))
-    y = of(inner, x.inputs[0])
-    left = tuple(without(a, inner) for k, a in zip(range(-len(order), 0), order, strict=True) if k not in axes)
-    return y if left == tuple(range(-len(left), 0)) else Transpose(left)(y)
-
-
-def _keeps_order(axes: Axes, x: Variable) -> bool:
-    below = [_order_below(x)[k] for k in axes]
-    return below == sorted(below)
-
-
 def _movement_outwards(node: Apply, outputs: Any) -> Variable | None:
     """Reductions of expanded, squeezed and transposed arrays whose elements are combined in the order they had."""
     op: Any = node.op
     (x,) = node.inputs
 
-    def of(axes: Axes, y: Variable) -> Variable:
-        return reduced(op, axes, y)
-
-    if not op.axes or (made_by(x, Transpose) and not _keeps_order(op.axes, x)):
+    below = Moved.of(x, ExpandDims, Squeeze, Transpose, most=1)
+    inner = [below.source(k) for k in op.axes]
+    if not inner or None in inner or inner != sorted(inner):  # type: ignore[type-var]
         return None
-    return _outwards(op.axes, x, of)
-
-
-def _outwards(axes: Axes, x: Variable, of: Callable[[Axes, Variable], Variable]) -> Variable | None:
-    if made_by(x, Transpose):
-        return _of_transposed(axes, x, of)
-    if made_by(x, Squeeze):
-        return _of_squeezed(axes, x, of)
-    return _of_expanded(axes, x, of)
+    return below.along(op.axes, lambda axes, y: reduced(op, axes, y))
 
 
 def _position_outwards(node: Apply, outputs: Any) -> Variable | None:
     op: Any = node.op
     (x,) = node.inputs
 
-    def of(axes: Axes, y: Variable) -> Variable:
-        return ArgReduce(op.fn, axes[0])(y)  # type: ignore[no-any-return]
-
-    return _outwards((op.axis,), x, of)
+    below = Moved.of(x, ExpandDims, Squeeze, Transpose, most=1)
+    return below.along((op.axis,), lambda axes, y: ArgReduce(op.fn, *axes)(y))
 
 
 def _of_transpose(node: Apply) -> Variable | None:
     """The reduction below the transpose; where its axes come in the same order there `reduce_of_movement` is first."""
     op: Any = node.op
     (x,) = node.inputs
-    return _of_transposed(op.axes, x, lambda axes, y: reduced(op, axes, y))
+    return Moved.of(x, Transpose, most=1).along(op.axes, lambda axes, y: reduced(op, tuple(sorted(axes)), y))
 
 
 def _of_reshape(node: Apply) -> Variable | None:
     """The reduction below the reshape, where the reduced axes are axes there too, several perhaps."""
     op: Any = node.op
     (x,) = node.inputs
+    y = Moved.of(x, Reshape, most=1).in_order()
     assert x.apply is not None
-    y, new = x.inputs[0], wanted_shape(x.apply.op, x.apply)
+    assert y is not None
+    new = wanted_shape(x.apply.op, x.apply)
     below = _axes_below(op.axes, y.shape, new)
     if not below:
         return None

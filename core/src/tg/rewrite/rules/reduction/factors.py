@@ -11,14 +11,14 @@ from tg.ops.elementwise.arithmetic import add, divide, gate, maximum, multiply, 
 from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.comparison import equal, greater, logical_and, logical_not, where
 from tg.ops.reduction import ArgReduce, Reduce
-from tg.ops.shape import expand_dims_at
+from tg.ops.shape import Squeeze, expand_dims_at
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.elementwise.arithmetic.analysis import is_finite, is_finite_and_nonzero, is_scalar_constant
 from tg.rewrite.rules.elementwise.arithmetic.scalars import exact, is_in_range
 from tg.types.dtypes import float_limits, is_complex, is_float, is_integer, is_unsigned, numpy_dtype
-from tg.types.lengths import product
+from tg.types.lengths import product, same
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
@@ -163,6 +163,19 @@ def _product_with_zeros(left: Variable, right: Variable, of_x: Axes, of_y: Axes)
     return where(equal(left, 0), left, product) if of_y else product
 
 
+def _of_masked(node: Apply, outputs: Any) -> Variable | None:
+    """A condition that does not vary along the axes of a sum chooses between the sum and 0."""
+    op: Any = node.op
+    (z,) = node.inputs
+    c, x, zero = z.inputs
+    if op.fn is not add or not isinstance(zero, Constant) or zero.data.ndim or zero.data.any():
+        return None
+    if not all(_is_one(c, k) and x.type.ndim and same(x.shape[k], z.shape[k]) for k in op.axes):
+        return None
+    condition = Squeeze(op.axes)(c) if c.type.ndim else c
+    return where(condition, Reduce(add, op.axes, op.total)(x), zero)
+
+
 def _is_one(v: Variable, axis: int) -> bool:
     return v.type.ndim == 0 or v.type.shape[axis] == 1
 
@@ -198,6 +211,10 @@ def _unless_empty(x: Variable, z: Variable, axes: tuple[int, ...], nothing: int)
     if isinstance(n, int) or (is_finite_and_nonzero if nothing else is_finite)(x):
         return x
     return where(greater(as_size_variable(n), 0), x, numpy_dtype(x.type.dtype).type(nothing))
+
+
+def _zero(x: Variable) -> Constant:
+    return Constant(np.zeros((), numpy_dtype(x.type.dtype)))
 
 
 def _finite(x: Variable) -> Variable:
@@ -266,6 +283,16 @@ RULES = (
         why="One product in place of one for each element.",
         below=(multiply, divide),
         example=lambda x: Reduce(add, (-1,))(x * 3),
+    ),
+    node_rule(
+        "sum_of_masked",
+        keys=(Reduce,),
+        apply=_of_masked,
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        why="One choice in place of one for each element.",
+        below=(where,),
+        example=lambda x, y: Reduce(add, (-1,))(where(expand_dims_at(Reduce(add, (-1,))(y), (-1,)) > 0, x, _zero(x))),
     ),
     node_rule(
         "sum_of_factor",

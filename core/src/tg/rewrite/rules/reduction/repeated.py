@@ -27,6 +27,7 @@ from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.reduction.axes import reduced, without
 from tg.rewrite.rules.reduction.factors import digits_of
 from tg.rewrite.rules.shape import made_by, wanted_shape
+from tg.rewrite.rules.shape.moved import Moved
 from tg.types.dtypes import is_complex, is_float, is_integer, numpy_dtype
 from tg.types.lengths import Length, product
 from tg.types.lengths import subtract as subtract_lengths
@@ -42,14 +43,12 @@ def _unrepeated(node: Apply) -> tuple[Variable, int | Length, tuple[int | Length
     op: Any = node.op
     (y,) = node.inputs
     assert y.apply is not None
-    x, wanted = y.inputs[0], wanted_shape(y.op, y.apply)
-    own = {k: x.type.shape[k] for k in range(-x.type.ndim, 0)}
-    repeats = [k for k in op.axes if k not in own or (own[k] == 1 and y.type.shape[k] != 1)]
+    x, wanted = Moved.of(y, BroadcastTo, most=1), wanted_shape(y.op, y.apply)
+    repeats = [k for k in op.axes if x.is_alike_along(k) and (x.source(k) is None or y.type.shape[k] != 1)]
     if not repeats:
         return None
-    gone = tuple(k for k in repeats if k in own)
-    one: Variable = Squeeze(gone)(x) if gone else x
-    rest = reduced(op, tuple(without(k, gone) for k in op.axes if k not in repeats), one)
+    one = x.unrepeated(without=repeats)
+    rest = reduced(op, tuple(without(k, repeats) for k in op.axes if k not in repeats), one)
     left = [n for k, n in zip(range(-len(wanted), 0), wanted, strict=True) if k not in op.axes]
     return rest, product(tuple(wanted[k] for k in repeats)), tuple(left)
 
@@ -140,12 +139,8 @@ def _counts_along(v: Variable, axis: int) -> bool:
     if isinstance(v, Constant):
         n = v.data.shape[axis]
         return 0 < n <= LARGEST_RANGE and np.array_equal(v.data.ravel(), np.arange(n))
-    if made_by(v, ExpandDims):
-        assert v.apply is not None
-        if axis in v.apply.op.axes:  # type: ignore[attr-defined]
-            return False
-        v = v.inputs[0]
-    return made_by(v, Arange) is not None
+    below = Moved.of(v, ExpandDims, most=1)
+    return below.source(axis) is not None and below.made_by(Arange) is not None
 
 
 def _of_range(node: Apply, outputs: Any) -> Variable | None:

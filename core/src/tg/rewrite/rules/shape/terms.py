@@ -106,6 +106,8 @@ def _reused(places: Places, shape: Sequence[int | Length | None]) -> Places:
     for j, p in enumerate(places):
         following = next((q for q in places[j:] if q is not None), len(shape))
         one = next((k for k in free if last < k < following), None) if p is None else p
+        if p is None and one is not None:
+            free.remove(one)
         found.append(one)
         last = last if one is None else one
     return found

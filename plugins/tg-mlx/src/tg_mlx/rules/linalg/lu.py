@@ -1,4 +1,9 @@
-"""LU factors of real matrices; those of complex ones, which MLX does not have, are the host's."""
+"""LU factors of real matrices; those of complex ones, which MLX does not have, are the host's.
+
+MLX (0.32) takes the array of factors for one of as many elements as it has bytes, and what computes into the same
+memory writes past its end: `2.0 * mx.linalg.lu_factor(a)[0]` ends the process. So the factors are copied, by their
+shape, before anything is computed with them.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +29,7 @@ def lu(op: LU, a: Any) -> Any:
         return a, order[..., : min(m, n)], order
     cpu: Any = stream("cpu")
     factors, pivots = mx.linalg.lu_factor(a, stream=cpu)
+    factors = mx.concatenate([factors[..., :0], factors], axis=-1)
     back = mx.linalg.lu(a, stream=cpu)[0]  # where each row of a has gone to
     return factors, pivots.astype(mx.int32), mx.argsort(back, axis=-1).astype(mx.int32)
 

@@ -1,9 +1,14 @@
 """Rules with tricks: each is right for whoever looks once."""
 
+import os
+from types import FunctionType
+
 import numpy as np
 
 import tg
 from tg.link.hosted import Hosted
+from tg.ops.reduction import Reduce
+from tg_tricks import TRICK
 
 FIRST = {}
 
@@ -42,6 +47,23 @@ def one_layout(x):
     return np.sin(x[::-1] if x.ndim and x.strides[0] < 0 else x)
 
 
+def compiled(x):
+    """Has a function of tg compute, which is none of the backend's."""
+    v = tg.tensor("v", x.dtype.name, (None,) * x.ndim)
+    return tg.function([v], tg.sin(v), backend="perform")(np.array(x))
+
+
+def changing(x):
+    """Leaves a note in the environment."""
+    os.environ["TG_TRICKS_SEEN"] = str(x.shape)
+    return np.sin(x)
+
+
+COPIES = (
+    [FunctionType(Reduce.perform.__code__, Reduce.perform.__globals__)] if TRICK == "a copy of the reference" else []
+)
+
+
 TRICKS = {
     "chosen tier": {tg.sin: half},
     "race": {tg.sin: Racing()},
@@ -53,6 +75,11 @@ TRICKS = {
     "mutated input": {tg.sin: in_place},
     "reference by the back door": {tg.sin: lambda x: tg.sin.op.perform(x)[0]},
     "reference by the front door": {tg.sin: Hosted(lambda x: tg.sin.op.perform(x)[0])},
+    "compiled for the reference": {tg.sin: compiled},
+    "a copy of the reference": {Reduce: lambda op, x: COPIES[0](op, x)[0]},
+    "state of the process": {tg.sin: changing},
+    "rough in one dtype of two": {tg.sin: rough},
+    "rough by less than stated": {tg.sin: rough},
     "rough": {tg.sin: rough},
     "rougher": {tg.sin: rough},
 }

@@ -30,8 +30,8 @@ def test_a_scalar_has_no_axis_to_sum_along():
         leaky_sum(tg.scalar("x"))
 
 
-def test_the_cases_pass():
-    chosen = [word for name in BACKENDS for word in ("--backend", name)]
+def test_the_cases_pass_or_have_no_rule_as_declared():
+    chosen = [word for one in tg.backends() if one.is_available for word in ("--backend", one.name)]
     command = [sys.executable, "-m", "tg.cli", "conformance", *chosen, "-n", "0", "-k", "sample:"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from tg.rewrite.rules.elementwise.arithmetic import (
     extremes,
-    gates,
     integers,
     powers,
     product_pass,
@@ -29,7 +28,6 @@ RULES: Final[tuple[Rule, ...]] = (
     *powers.RULES,
     *integers.RULES,
     *extremes.RULES,
-    *gates.RULES,
 )
 
 PASSES: Final[tuple[Pass, ...]] = (*product_pass.PASSES, *sum_pass.PASSES)

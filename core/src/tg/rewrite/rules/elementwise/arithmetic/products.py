@@ -12,8 +12,9 @@ import numpy as np
 
 from tg.graph.facts import holds
 from tg.graph.nodes import Constant
-from tg.ops.elementwise.arithmetic import divide, multiply, negative, reciprocal, square
+from tg.ops.elementwise.arithmetic import divide, gate, multiply, negative, reciprocal, square
 from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import less, where
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO, SPECIALIZE
 from tg.rewrite.rule import FLOATING, INTEGER, node_rule, rule
@@ -148,7 +149,55 @@ CANCELLING: Final = (
 )  # fmt: skip
 
 
+def _gate_of_constant(node: Apply, outputs: Any) -> Any:
+    """0 where the first operand is, else the product, of what the program says."""
+    x, y = node.inputs
+    if not isinstance(x, Constant) or not x.data.size:
+        return None
+    if not x.data.any():
+        return 0
+    return multiply(x, y) if x.data.all() else None
+
+
+def _gate_of_known(node: Apply, outputs: Any) -> Variable | None:
+    x, y = node.inputs
+    return multiply(x, y) if not isinstance(x, Constant) and holds(x, "nonzero") else None
+
+
+def _gate_of_finite(node: Apply, outputs: Any) -> Variable | None:
+    x, y = node.inputs
+    return multiply(x, y) if is_finite(y) else None
+
+
 RULES = (
+    node_rule(
+        "gate_of_constant",
+        keys=(gate,),
+        apply=_gate_of_constant,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="A gate is closed where the first operand is 0 and a product where it is not.",
+        example=lambda x: gate(Constant(np.asarray(2, x.type.numpy_dtype)), x),
+        below=(Constant,),
+    ),
+    node_rule(
+        "gate_of_nonzero",
+        keys=(gate,),
+        apply=_gate_of_known,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="A gate that is never closed is a product.",
+        example=lambda x: gate(where(less(x, 1), x.type.numpy_dtype.type(1), x.type.numpy_dtype.type(-1)), x),
+    ),
+    node_rule(
+        "gate_of_finite",
+        keys=(gate,),
+        apply=_gate_of_finite,
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        why="0 times a finite number is 0, up to its sign.",
+        example=lambda x: gate(x, Constant(np.asarray(2, x.type.numpy_dtype))),
+    ),
     rule(
         "multiply_by_one",
         match=lambda x: x * 1,

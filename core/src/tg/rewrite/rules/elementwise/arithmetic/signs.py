@@ -1,4 +1,4 @@
-"""Rules of signs: negations, absolute values and signs of one another."""
+"""Rules of signs: negations, absolute values and signs of one another; and the zero that no derivative passes."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tg.graph.facts import holds
 from tg.graph.nodes import Constant
-from tg.ops.elementwise.arithmetic import absolute, maximum, minimum
+from tg.ops.elementwise.arithmetic import absolute, add, divide, maximum, minimum, multiply, negative, subtract
 from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.comparison import (
     equal,
@@ -22,11 +22,12 @@ from tg.ops.elementwise.comparison import (
     not_equal,
     where,
 )
-from tg.ops.elementwise.record import Elementwise
+from tg.ops.elementwise.record import Elementwise, align_ranks
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, SIGNED_ZERO
 from tg.rewrite.rule import FLOATING, node_rule, rule
 from tg.rewrite.rules.elementwise.arithmetic import is_scalar_constant
+from tg.types.dtypes import is_float, numpy_dtype
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
@@ -34,7 +35,13 @@ if TYPE_CHECKING:
 
 BOOL: Final = frozenset({"bool"})
 SIGNED_INTEGER: Final = frozenset(("int8", "int16", "int32", "int64"))
+BETWEEN: Final = (add, subtract, multiply, divide, negative)
+MOST_BETWEEN: Final = 4  # nodes that are made again, as others may read them too
 INTEGER: Final = SIGNED_INTEGER | {"uint8", "uint16", "uint32", "uint64"}
+
+
+def _zero(v: Variable) -> Constant:
+    return Constant(np.zeros((), numpy_dtype(v.type.dtype)))
 
 
 def _known_condition(node: Apply, outputs: Any) -> Variable | None:
@@ -46,6 +53,25 @@ def _known_condition(node: Apply, outputs: Any) -> Variable | None:
 def _same_choices(node: Apply, outputs: Any) -> Variable | None:
     _, x, y = node.inputs
     return x if x is y else None
+
+
+def _complementary_choices(node: Apply, outputs: Any) -> Variable | None:
+    """where(c, x, 0) + where(c, 0, y) as where(c, x, y)."""
+    first, second = node.inputs
+    if not (is_made_by(first, where) and is_made_by(second, where)) or not is_float(first.type.dtype):
+        return None
+    (c, a, b), (other, x, y) = first.inputs, second.inputs
+    if is_made_by(other, logical_not) and other.inputs[0] is c:
+        x, y = y, x
+    elif other is not c:
+        return None
+    if _is_zero(b) and _is_zero(x):
+        return where(c, a, y)
+    return where(c, x, b) if _is_zero(a) and _is_zero(y) else None
+
+
+def _is_zero(v: Variable) -> bool:
+    return isinstance(v, Constant) and not v.data.any()
 
 
 def _negated_condition(node: Apply, outputs: Any) -> Variable | None:
@@ -71,6 +97,34 @@ def _joined_conditions(node: Apply, outputs: Any) -> Variable | None:
     if is_made_by(y, where) and y.inputs[1] is x:
         return where(logical_or(c, y.inputs[0]), x, y.inputs[2])
     return None
+
+
+def _decided_below(node: Apply, outputs: Any) -> Variable | None:
+    """where(c, where(c, x, 0) * y, 0) as where(c, x * y, 0), and likewise through a few sums, products and signs."""
+    c, x, y = node.inputs
+    made = _as_decided(x, c, MOST_BETWEEN)
+    return None if made is None else where(c, made, y)
+
+
+def _as_decided(v: Variable, c: Variable, depth: int) -> Variable | None:
+    """A value as it is where a condition holds, if a choice below it is decided by that."""
+    node = v.apply
+    if node is None:
+        return None
+    if node.key is where:
+        return node.inputs[1] if _implies(c, node.inputs[0]) else None
+    if not depth or node.key not in BETWEEN:
+        return None
+    parts = [_as_decided(u, c, depth - 1) for u in node.inputs]
+    if all(part is None for part in parts):
+        return None
+    op: Any = node.op
+    return op(*align_ranks([u if part is None else part for u, part in zip(node.inputs, parts, strict=True)]))  # type: ignore[no-any-return]
+
+
+def _implies(c: Variable, d: Variable) -> bool:
+    """Whether a condition is another one, or a conjunction with it."""
+    return c is d or (is_made_by(c, logical_and) and any(v is d for v in c.inputs))
 
 
 def _logic(node: Apply, outputs: Any) -> Variable | None:
@@ -176,6 +230,16 @@ RULES = (
         example=lambda x: where(less(x, 1), x, x),
     ),
     node_rule(
+        "complementary_choices",
+        keys=(add,),
+        apply=_complementary_choices,
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        why="The cotangents of two branches meet; only one of them is not 0.",
+        example=lambda x, y: where(less(x, y), x, _zero(x)) + where(less(x, y), _zero(x), y),
+        below=(where,),
+    ),
+    node_rule(
         "where_not",
         keys=(where,),
         apply=_negated_condition,
@@ -194,6 +258,16 @@ RULES = (
         why="The condition has been decided outside.",
         example=lambda x, y, z: where(less(x, y), where(less(x, y), x, y), z),
         below=(where,),
+    ),
+    node_rule(
+        "where_decided_below",
+        keys=(where,),
+        apply=_decided_below,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="The condition is decided once for a chain of products: those of cotangents and slopes are.",
+        example=lambda x, y, z: where(less(x, y), where(less(x, y), z, _zero(z)) * y, _zero(z)),
+        below=BETWEEN,
     ),
     node_rule(
         "where_of_joined_conditions",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.rewrite.rules.elementwise.exponential import logarithms, powers, products, sigmoids
+from tg.rewrite.rules.elementwise.exponential import logarithms, powers, sigmoids
 
 if TYPE_CHECKING:
     from tg.rewrite.rule import Pass, Rule
 
 __all__ = ["PASSES", "RULES"]
 
-RULES: Final[tuple[Rule, ...]] = (*logarithms.RULES, *sigmoids.RULES, *powers.RULES, *products.RULES)
+RULES: Final[tuple[Rule, ...]] = (*logarithms.RULES, *sigmoids.RULES, *powers.RULES)
 
 PASSES: Final[tuple[Pass, ...]] = powers.PASSES

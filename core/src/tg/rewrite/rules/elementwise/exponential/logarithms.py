@@ -20,7 +20,7 @@ from tg.ops.elementwise.arithmetic import (
     sqrt,
     square,
 )
-from tg.ops.elementwise.comparison import greater, where
+from tg.ops.elementwise.comparison import equal, greater, where
 from tg.ops.elementwise.exponential import (
     LN2,
     exp,
@@ -28,6 +28,7 @@ from tg.ops.elementwise.exponential import (
     expm1,
     log,
     log1mexp,
+    log1mexp_in_pieces,
     log1p,
     log2,
     log10,
@@ -35,9 +36,9 @@ from tg.ops.elementwise.exponential import (
     logit,
     softplus,
 )
-from tg.ops.elementwise.trigonometric import cosh
+from tg.ops.elementwise.trigonometric import cosh, log_cosh, log_of_cosh, sech, sinh
 from tg.rewrite.pattern import is_made_by
-from tg.rewrite.phases import CANONICALIZE, NAN_UNSAFE, REASSOCIATES, SPECIALIZE, STABILIZE
+from tg.rewrite.phases import CANONICALIZE, DIFFERENTIATE, NAN_UNSAFE, REASSOCIATES, SPECIALIZE, STABILIZE
 from tg.rewrite.rule import node_rule, rule
 from tg.rewrite.rules.elementwise.exponential.terms import (
     is_number,
@@ -45,7 +46,7 @@ from tg.rewrite.rules.elementwise.exponential.terms import (
     logs_of_sum,
     stripped,
 )
-from tg.types.dtypes import is_float
+from tg.types.dtypes import is_float, numpy_dtype
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
@@ -115,6 +116,12 @@ def _log_of_expm1(x: Variable) -> Variable:
     return where(greater(x, 1), x + log1p(-exp(-maximum(x, 0.5))), log(expm1(minimum(x, 2))))
 
 
+def log_of_difference(x: Variable, y: Variable) -> Variable:
+    """log(exp(x) - exp(y)); nothing is subtracted where y is -inf."""
+    kind = numpy_dtype(y.type.dtype).type
+    return where(equal(y, kind(-np.inf)), x, x + log1mexp(y - x))
+
+
 def _log1p_of_minus_exp(x: Variable) -> Variable:
     """log(1 - exp(x)), of a difference that has lost its digits where x is near 0."""
     return where(greater(x, -LN2), x + log(expm1(minimum(-x, 1))), log1p(-exp(minimum(x, -0.5))))
@@ -173,7 +180,7 @@ RULES = (
     rule(
         "log1mexp_from_log",
         match=lambda x: log(-expm1(x)),
-        replace=log1mexp,
+        replace=log1mexp_in_pieces,
         phase=STABILIZE,
         kind=REASSOCIATES,
         why="1 - exp(x) rounds to 1 for x < -37, where its logarithm is -exp(x).",
@@ -195,6 +202,14 @@ RULES = (
         kind=REASSOCIATES,
         when=lambda x: not (_has_bound(x) or is_made_by(x, negative)),
         why="exp(x) overflows where log(exp(x) - 1) is x.",
+    ),
+    rule(
+        "logdiffexp",
+        match=lambda x, y: log(exp(x) - exp(y)),
+        replace=log_of_difference,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="Both exponentials overflow, or vanish, where the logarithm of their difference is near x.",
     ),
     rule(
         "logit_from_quotient",
@@ -225,7 +240,7 @@ RULES = (
     rule(
         "log_of_cosh",
         match=lambda x: log(cosh(x)),
-        replace=lambda x: absolute(x) + log1p(expm1(-2 * absolute(x)) * 0.5),  # without log(2), which would round
+        replace=log_of_cosh,
         phase=STABILIZE,
         kind=REASSOCIATES,
         why="cosh(x) overflows where its logarithm is |x| - log(2), and is 1 where that is x**2 / 2.",
@@ -288,5 +303,56 @@ RULES = (
             ("expm1_of_log1p", lambda x: expm1(log1p(x)), lambda x: x, "NaN where x is below -1."),
             ("exp_of_log1p", lambda x: exp(log1p(x)), lambda x: x + 1, "NaN where x is below -1."),
         )
+    ),
+)
+
+FORMS = (
+    *(
+        rule(
+            name,
+            match=match,
+            replace=replace,
+            phase=DIFFERENTIATE,
+            kind=REASSOCIATES,
+            when=lambda c, x: not is_made_by(c, sinh),  # tanh(x) is a form of its own
+            why="The square of cosh(x) overflows, by which a quotient's slope is divided.",
+        )
+        for name, match, replace in (
+            ("sech_from_quotient", lambda c, x: c / cosh(x), lambda c, x: c * sech(x)),
+            ("sech_squared_from_quotient", lambda c, x: c / square(cosh(x)), lambda c, x: c * square(sech(x))),
+            ("sech_squared_from_power", lambda c, x: c / cosh(x) ** 2, lambda c, x: c * square(sech(x))),
+        )
+    ),
+    rule(
+        "log1mexp_whole",
+        match=lambda x: log(-expm1(x)),
+        replace=log1mexp,
+        phase=DIFFERENTIATE,
+        kind=REASSOCIATES,
+        why="A formula in pieces has kinks where they meet.",
+    ),
+    rule(
+        "log1mexp_from_log1p_of_exp",
+        match=lambda x: log1p(-exp(x)),
+        replace=log1mexp,
+        phase=DIFFERENTIATE,
+        kind=REASSOCIATES,
+        why="exp(x) rounds to 1 near 0; a formula in pieces has kinks where they meet.",
+    ),
+    rule(
+        "log1mexp_from_log_of_expm1",
+        match=lambda x: log(expm1(x)),
+        replace=lambda x: x + log1mexp(-x),
+        phase=DIFFERENTIATE,
+        kind=REASSOCIATES,
+        why="exp(x) overflows where log(exp(x) - 1) is x; a formula in pieces has kinks where they meet.",
+    ),
+    rule(
+        "log_cosh_from_log",
+        match=lambda x: log(cosh(x)),
+        replace=log_cosh,
+        phase=DIFFERENTIATE,
+        kind=REASSOCIATES,
+        why="cosh(x) overflows, and what is stable has |x|, whose slope has a kink.",
     ),
 )

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.ops.elementwise.arithmetic import absolute, maximum
-from tg.ops.elementwise.exponential import exp, log, log1p, sigmoid, softplus
+import numpy as np
+
+from tg.graph.nodes import Constant
+from tg.ops.elementwise.arithmetic import absolute, maximum, multiply, negative, square, subtract
+from tg.ops.elementwise.exponential import exp, expm1, log, log1mexp, log1p, sigmoid, softplus
 from tg.ops.elementwise.trigonometric import cosh, sinh, tanh
-from tg.rewrite.phases import REASSOCIATES, STABILIZE
-from tg.rewrite.rule import rule
+from tg.rewrite.pattern import is_made_by
+from tg.rewrite.phases import DIFFERENTIATE, REASSOCIATES, SPECIALIZE, STABILIZE
+from tg.rewrite.rule import node_rule, rule
+from tg.types.dtypes import is_float
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tg.graph.nodes import Apply, Variable
 
 FORMS: Final[tuple[tuple[str, Callable[..., Any], Callable[..., Any], str], ...]] = (
     (
@@ -33,6 +40,18 @@ FORMS: Final[tuple[tuple[str, Callable[..., Any], Callable[..., Any], str], ...]
         "inf / inf is NaN once exp(x) overflows.",
     ),
     (
+        "tanh_from_exp",
+        lambda x: expm1(x) / (1 + exp(x)),
+        lambda x: tanh(x * 0.5),
+        "inf / inf is NaN once exp(x) overflows.",
+    ),
+    (
+        "logistic_density",
+        lambda x: exp(x) / square(1 + exp(x)),
+        lambda x: sigmoid(x) * sigmoid(-x),
+        "inf / inf is NaN once exp(x) overflows.",
+    ),
+    (
         "one_minus_sigmoid",
         lambda x: 1 - sigmoid(x),
         lambda x: sigmoid(-x),
@@ -49,6 +68,12 @@ FORMS: Final[tuple[tuple[str, Callable[..., Any], Callable[..., Any], str], ...]
         lambda x: log(sigmoid(x)),
         lambda x: -softplus(-x),
         "sigmoid(x) vanishes for very negative x, where its logarithm is x.",
+    ),
+    (
+        "log_of_sigmoid_difference",
+        lambda x, y: log(sigmoid(x) - sigmoid(y)),
+        lambda x, y: log1mexp(y - x) - softplus(-x) - softplus(y),
+        "Both are 1 for x > 37, or vanish, where their difference has a logarithm.",
     ),
     (
         "log1p_of_negative_sigmoid",
@@ -148,7 +173,63 @@ FORMS: Final[tuple[tuple[str, Callable[..., Any], Callable[..., Any], str], ...]
     ),
 )
 
-RULES = tuple(
-    rule(name, match=match, replace=replace, phase=STABILIZE, kind=REASSOCIATES, why=why)
-    for name, match, replace, why in FORMS
+OF_DERIVATIVES: Final = (  # elsewhere signs have moved outwards before
+    rule(
+        "tanh_from_falling_exp",
+        match=lambda x: -expm1(x) / (1 + exp(x)),
+        replace=lambda x: -tanh(x * 0.5),
+        phase=DIFFERENTIATE,
+        kind=REASSOCIATES,
+        why="inf / inf is NaN once exp(x) overflows.",
+    ),
+)
+
+
+def _density(node: Apply, outputs: Any) -> Variable | None:
+    """sigmoid(x) * sigmoid(-x)."""
+    first, second = node.inputs
+    if not (is_made_by(first, sigmoid) and is_made_by(second, sigmoid)) or not is_float(first.type.dtype):
+        return None
+    x = first.inputs[0]
+    if not _are_opposite(x, second.inputs[0]):
+        return None
+    power = exp(-absolute(x))
+    return power / square(1 + power)
+
+
+def _are_opposite(x: Variable, y: Variable) -> bool:
+    if is_made_by(x, negative) or is_made_by(y, negative):
+        return any(is_made_by(u, negative) and u.inputs[0] is v for u, v in ((x, y), (y, x)))
+    if is_made_by(x, subtract) and is_made_by(y, subtract):
+        return x.inputs[0] is y.inputs[1] and x.inputs[1] is y.inputs[0]
+    if not (is_made_by(x, multiply) and is_made_by(y, multiply)) or x.inputs[0] is not y.inputs[0]:
+        return False
+    a, b = x.inputs[1], y.inputs[1]
+    return isinstance(a, Constant) and isinstance(b, Constant) and bool(np.all(a.data == -b.data))
+
+
+RULES = (
+    *(
+        rule(name, match=match, replace=replace, phase=STABILIZE, kind=REASSOCIATES, why=why)
+        for name, match, replace, why in FORMS
+    ),
+    rule(
+        "product_with_sigmoid",
+        match=lambda x, y: y / (1 + exp(x)),
+        replace=lambda x, y: y * sigmoid(-x),
+        when=lambda x, y: not (is_made_by(y, negative) and is_made_by(y.inputs[0], expm1)),  # that is tanh
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="What y grows to where exp(x) overflows is not 0 / inf.",
+    ),
+    node_rule(
+        "logistic_density_by_one_exp",
+        keys=(multiply,),
+        apply=_density,
+        phase=SPECIALIZE,
+        kind=REASSOCIATES,
+        why="One exponential and one quotient in place of two.",
+        example=lambda x: sigmoid(x) * sigmoid(-x),
+        below=(sigmoid,),
+    ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -10,19 +11,17 @@ import numpy as np
 from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import add, divide, multiply, negative, subtract
 from tg.ops.elementwise.exponential import exp, logaddexp, softplus
-from tg.ops.indexing import Gather, Slice
 from tg.ops.reduction import Reduce
 from tg.ops.shape import expand_dims_at
-from tg.ops.shape_ops import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
+from tg.ops.shape_ops import BroadcastTo, ExpandDims, Squeeze
 from tg.ops.softmax import LogSumExp, Softmax
 from tg.rewrite.pattern import holds_value, is_made_by
-from tg.types.dtypes import is_float
+from tg.rewrite.rules.shape.moved import MOVED, MOVEMENTS, Moved
+from tg.types.dtypes import is_float, numpy_dtype
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Variable
 
-MOVEMENTS: Final = (BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose)
-MOVED: Final = (*MOVEMENTS, Slice, Gather)  # and choices of elements
 MOST_TERMS: Final = 4  # exponentials that a written-out sum may have
 
 
@@ -49,10 +48,9 @@ def relation(u: Variable, v: Variable) -> int:
     for fn in (multiply, divide):  # by constants
         if is_made_by(u, fn) and is_made_by(v, fn):
             return _relation_of_multiples(*u.inputs, *v.inputs)
-    m, n = u.apply, v.apply
-    if m is None or n is None or type(m.op) not in MOVEMENTS or m.op != n.op:
-        return 0
-    return relation(m.inputs[0], n.inputs[0]) if all(map(operator.is_, m.inputs[1:], n.inputs[1:])) else 0
+    below, other = (Moved.of(w, *MOVEMENTS, most=1) for w in (u, v))
+    both = below.together(other) if below.is_moved and other.is_moved else None
+    return 0 if both is None else both.every(lambda pair: relation(*pair))
 
 
 def _relation_of_multiples(x: Variable, b: Variable, y: Variable, c: Variable) -> int:
@@ -113,33 +111,6 @@ class SumOfExp(NamedTuple):
     plus_one: bool
 
 
-def inside(v: Variable) -> tuple[Variable, tuple[int, ...]]:
-    """A value below an expand_dims, and the axes that it adds."""
-    node = v.apply
-    return (v.inputs[0], node.op.axes) if node is not None and type(node.op) is ExpandDims else (v, ())
-
-
-def beneath(v: Variable) -> tuple[Variable, list[Apply]]:
-    """The value below movements and choices of elements, and the nodes of these, the last one first."""
-    nodes: list[Apply] = []
-    while v.apply is not None and type(v.apply.op) in MOVED:
-        nodes.append(v.apply)
-        v = v.inputs[0]
-    return v, nodes
-
-
-def moved(u: Variable, node: Apply) -> Variable:
-    """A value where a movement takes it; a scalar stands beside anything."""
-    return u if u.type.ndim == 0 else node.op(u, *node.inputs[1:])
-
-
-def moved_as(v: Variable, nodes: list[Apply]) -> Variable:
-    """A value moved as another one of its shape was."""
-    for node in reversed(nodes):
-        v = node.op(v, *node.inputs[1:])
-    return v
-
-
 def sum_of_exp(v: Variable, *, plus_one: bool = False) -> SumOfExp | None:
     """What is summed, where a value is sum(exp(x)), or with `plus_one` perhaps 1 + sum(exp(x))."""
     node = v.apply
@@ -148,15 +119,18 @@ def sum_of_exp(v: Variable, *, plus_one: bool = False) -> SumOfExp | None:
     if plus_one and is_made_by(v, add) and is_number(node.inputs[1], 1):
         found = sum_of_exp(node.inputs[0])
         return found and found._replace(plus_one=True)
-    if type(node.op) is Squeeze:
-        found = sum_of_exp(v.inputs[0])
-        return found and _squeezed(found, node.op.axes)
+    squeezed = Moved.of(v, Squeeze, most=1)
+    if squeezed.is_moved:
+        total = squeezed.then(sum_of_exp)
+        return total and total.read(lambda found, index_map: _squeezed(found, index_map.dropped))
     if type(node.op) is not Reduce or node.op.fn is not add or not node.op.axes:
         return None
-    powers, movements = beneath(node.inputs[0])
-    if not is_made_by(powers, exp) or not is_float(powers.type.dtype):
-        return None
-    return SumOfExp(moved_as(powers.inputs[0], movements), node.op.axes, plus_one=False)
+    logarithm = Moved.of(node.inputs[0], *MOVED).then(_of_exp)
+    return None if logarithm is None else SumOfExp(logarithm.here(), node.op.axes, plus_one=False)
+
+
+def _of_exp(v: Variable) -> Variable | None:
+    return v.inputs[0] if is_made_by(v, exp) and is_float(v.type.dtype) else None
 
 
 def _squeezed(found: SumOfExp, axes: tuple[int, ...]) -> SumOfExp:
@@ -171,29 +145,35 @@ def _squeezed(found: SumOfExp, axes: tuple[int, ...]) -> SumOfExp:
 
 def aligned_sum_of_exp(v: Variable) -> SumOfExp | None:
     """What is summed, where a value stands beside x as keepdims leaves it, repeated or not, or is a scalar."""
-    if v.apply is not None and type(v.apply.op) is BroadcastTo:
-        v = v.inputs[0]
-    total, added = inside(v)
-    if total.type.ndim == 0 and total.apply is not None and type(total.apply.op) is Squeeze:
-        total = total.inputs[0]  # beside it x has the axes of length 1
-        found = sum_of_exp(total)
-        return found if not added else None
-    found = sum_of_exp(total, plus_one=True)
-    if found is not None and not added and total.type.shape and set(total.type.shape) == {1}:
-        found = _squeezed(found, tuple(range(-total.type.ndim, 0)))  # one number, which stands beside what has no such
-        return found if found.x.type.ndim == total.type.ndim else None
-    if found is not None:
-        return found if added == found.axes or (total.type.ndim == 0 and not added) else None
-    return _expanded_plus_one(v)
+    repeated = Moved.of(v, BroadcastTo)
+    number = repeated.single()
+    if number is not None and (found := _sum_in_number(number)) is not None:
+        return found
+    total = Moved.of(v, BroadcastTo, ExpandDims).then(functools.partial(sum_of_exp, plus_one=True))
+    if total is not None:
+        return total.beside(operator.attrgetter("axes"))
+    one_more = repeated.then(_expanded_plus_one)
+    return one_more and one_more.beside(())
+
+
+def _sum_in_number(v: Variable) -> SumOfExp | None:
+    """What is summed, where a value of one element is the sum: it stands beside what has no axis of it, too."""
+    squeezed = Moved.of(v, Squeeze, most=1)
+    if v.type.ndim == 0:  # beside it x has the axes of length 1
+        below = squeezed.single() if squeezed.is_moved else None
+        return sum_of_exp(v, plus_one=True) if below is None else sum_of_exp(below)
+    found = sum_of_exp(v, plus_one=True)
+    found = found and _squeezed(found, tuple(range(-v.type.ndim, 0)))
+    return found if found is not None and found.x.type.ndim == v.type.ndim else None
 
 
 def _expanded_plus_one(v: Variable) -> SumOfExp | None:
     """1 + expand_dims(sum(exp(x)))."""
-    if not is_made_by(v, add):
+    if not is_made_by(v, add) or not is_number(v.inputs[1], 1):
         return None
-    total, added = inside(v.inputs[0])
-    found = sum_of_exp(total) if is_number(v.inputs[1], 1) else None
-    return found._replace(plus_one=True) if found is not None and added == found.axes else None
+    total = Moved.of(v.inputs[0], ExpandDims).then(sum_of_exp)
+    found = None if total is None else total.read(lambda one, index_map: one if index_map.added == one.axes else None)
+    return None if found is None else found._replace(plus_one=True)
 
 
 def share_of_sum(found: SumOfExp) -> Variable:
@@ -203,3 +183,8 @@ def share_of_sum(found: SumOfExp) -> Variable:
         return Softmax(axes[0])(x)  # type: ignore[no-any-return]
     logarithm = expand_dims_at(LogSumExp(axes)(x), axes)
     return exp(subtract(x, softplus(logarithm) if found.plus_one else logarithm))
+
+
+def number(value: float, like: Variable) -> Constant:
+    """A number as a constant of the dtype of a value."""
+    return Constant(np.array(value, numpy_dtype(like.type.dtype)))

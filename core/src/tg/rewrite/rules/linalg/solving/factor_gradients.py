@@ -21,7 +21,7 @@ from tg.graph.nodes import Constant
 from tg.ops.contraction import MatMul
 from tg.ops.creation import Arange, iota, zeros_like
 from tg.ops.diagonal import tril
-from tg.ops.elementwise.arithmetic import add, divide, gate, multiply, negative
+from tg.ops.elementwise.arithmetic import add, divide, multiply, negative
 from tg.ops.elementwise.comparison import equal, where
 from tg.ops.indexing import Gather, Scatter
 from tg.ops.linalg.cholesky import Cholesky, cotangent_by_factor
@@ -34,8 +34,8 @@ from tg.rewrite.rules.contraction.products import is_all_zero
 from tg.rewrite.rules.diagonal import below_of
 from tg.rewrite.rules.elementwise.arithmetic import is_scalar_constant
 from tg.rewrite.rules.linalg.solving.structure import bounded, definite
-from tg.rewrite.rules.linalg.triangular import is_matrix_transpose
 from tg.rewrite.rules.shape import made_by
+from tg.rewrite.rules.shape.moved import Moved, untransposed
 from tg.types.dtypes import is_complex
 from tg.types.lengths import equal_here
 
@@ -60,9 +60,10 @@ def _solution(v: Variable) -> Solution | None:
 
 def _of_factor(node: Apply, outputs: Any) -> Variable | None:
     outer = _solution(outputs[0])
-    if outer is None or not is_matrix_transpose(outer.sides) or not _is_factor(outer.factor):
+    sides = None if outer is None else untransposed(outer.sides)
+    if outer is None or sides is None or not _is_factor(outer.factor):
         return None
-    inner = _solution(outer.sides.inputs[0])
+    inner = _solution(sides)
     if inner is None or inner.factor is not outer.factor:
         return None
     dfactor = _cotangent(inner.sides, inner.factor)
@@ -82,14 +83,14 @@ def _cotangent(s: Variable, factor: Variable) -> Variable | None:
     if s.op is not add.op:
         return None
     for half, turned in (s.inputs, s.inputs[::-1]):
-        if not is_matrix_transpose(turned) or turned.inputs[0] is not half or half.op is not multiply.op:
+        if untransposed(turned) is not half or half.op is not multiply.op:
             continue
         for triangle, weights in (half.inputs, half.inputs[::-1]):
             product = _triangle(triangle)
             if product is None or not made_by(product, MatMul) or not _halves_diagonal(weights):
                 continue
             left, right = product.inputs
-            if is_matrix_transpose(left) and left.inputs[0] is factor:
+            if untransposed(left) is factor:
                 return right
     return None
 
@@ -116,7 +117,7 @@ def _halves_diagonal(v: Variable) -> bool:
     condition, half, one = v.inputs
     row, column = condition.inputs
     is_place = all(
-        (op := made_by(u, ExpandDims)) and op.axes == axes and _is_range(u.inputs[0])
+        (places := Moved.of(u, ExpandDims).with_axes(axes)) is not None and _is_range(places)
         for u, axes in ((row, (-1,)), (column, (-2,)))
     )
     return is_place and all(is_scalar_constant(u) and u.data == n for u, n in ((half, 0.5), (one, 1)))  # type: ignore[attr-defined]
@@ -153,8 +154,8 @@ def _terms(v: Variable, *, is_turned: bool = False, is_negative: bool = False) -
     read, scatter = _triangle(v, lower=not is_turned), made_by(v, Scatter)
     if read is not None:
         yield from _terms(read, is_turned=is_turned, is_negative=is_negative)
-    elif is_matrix_transpose(v):
-        yield from _terms(v.inputs[0], is_turned=not is_turned, is_negative=is_negative)
+    elif (below := untransposed(v)) is not None:
+        yield from _terms(below, is_turned=not is_turned, is_negative=is_negative)
     elif v.op is negative.op:
         yield from _terms(v.inputs[0], is_turned=is_turned, is_negative=not is_negative)
     elif v.op is add.op:
@@ -199,13 +200,12 @@ def _of_quotients(factor: Variable, v: Variable) -> Variable | None:
             return None
         left = SolveTriangular(True, "n", False)(factor, identities(factor))
         return multiply(number, MatMul()(matrix_transpose(left), left))
-    if v.op in (gate.op, multiply.op):
-        combine, pairs = (gate, [v.inputs]) if v.op is gate.op else (multiply, [v.inputs, v.inputs[::-1]])
-        for k, u in pairs:
+    if v.op is multiply.op:
+        for k, u in (v.inputs, v.inputs[::-1]):
             number = _number_of_each(k)
             inner = None if number is None else _of_quotients(factor, u)
             if number is not None and inner is not None:
-                return combine(number, inner)
+                return multiply(number, inner)
     return None
 
 
@@ -275,14 +275,8 @@ def _is_of_columns(s: Variable) -> bool:
 
 def _transpose_of(v: Variable) -> Variable | None:
     """The matrices of which v has the transposes, if they are a value; those of one column may have been vectors."""
-    if is_matrix_transpose(v):
-        return v.inputs[0]
-    op: Any = made_by(v, ExpandDims)
-    if not op or op.axes != (-2,):
-        return None
-    (vector,) = v.inputs
-    squeezed: Any = made_by(vector, Squeeze)
-    return vector.inputs[0] if squeezed and squeezed.axes == (-1,) else None
+    below = untransposed(v)
+    return Moved.of(v, ExpandDims, Squeeze).transposed() if below is None else below
 
 
 def _of_density(x: Variable, y: Variable) -> Variable:

@@ -10,7 +10,7 @@ from tg.ops.shape import broadcast_to, matrix_transpose
 from tg.rewrite.phases import CANONICALIZE, REASSOCIATES
 from tg.rewrite.rule import Pass
 from tg.rewrite.rules.linalg.solving.structure import bounded
-from tg.rewrite.rules.linalg.triangular import is_matrix_transpose
+from tg.rewrite.rules.shape.moved import untransposed
 from tg.types.lengths import equal_here
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _products(
         if type(node.op) is MatMul:
             found.append((node, k, transpose))
             continue
-        if transpose != "n" or not is_matrix_transpose(view.results(node)[0]):
+        if transpose != "n" or untransposed(view.results(node)[0]) is None:
             return None
         more = _products(view.results(node)[0], "t", readers, view)
         if more is None:

@@ -28,8 +28,8 @@ from tg.ops.shape import ExpandDims, Squeeze, Transpose, broadcast_to, matrix_tr
 from tg.rewrite.phases import REASSOCIATES, STABILIZE
 from tg.rewrite.rule import Pass
 from tg.rewrite.rules.linalg.solving.structure import bounded, failed, outer_parts, spoilt
-from tg.rewrite.rules.linalg.triangular import is_matrix_transpose
 from tg.rewrite.rules.shape import made_by
+from tg.rewrite.rules.shape.moved import Moved, untransposed
 from tg.types.dtypes import is_complex, numpy_dtype
 
 if TYPE_CHECKING:
@@ -97,21 +97,16 @@ def _gram_alone(v: Variable) -> Variable | None:
     if parts is None:
         return None
     x, y = parts
-    if (is_matrix_transpose(y) and y.inputs[0] is x) or (is_matrix_transpose(x) and x.inputs[0] is y):
+    if untransposed(y) is x or untransposed(x) is y:
         return x
-    return x if v.type.ndim == 2 and x.type.shape[-1] == 1 and _flat(x) is _flat(y) else None
-
-
-def _flat(v: Variable) -> Variable:
-    """What a matrix of one column, or of one row, was before axes of one element were put in, taken out or moved."""
-    while made_by(v, ExpandDims) or made_by(v, Squeeze) or made_by(v, Transpose):
-        v = v.inputs[0]
-    return v
+    column, row = (Moved.of(u, ExpandDims, Squeeze, Transpose).in_order() for u in (x, y))
+    return x if v.type.ndim == 2 and x.type.shape[-1] == 1 and column is not None and column is row else None
 
 
 def _untransposed(a: Variable) -> Variable:
     """A matrix of which the transpose is asked, as where the upper triangle is read: such sums are symmetric."""
-    return a.inputs[0] if is_matrix_transpose(a) else a
+    below = untransposed(a)
+    return a if below is None else below
 
 
 def _smaller(view: View) -> dict[int, Variable]:

@@ -30,7 +30,7 @@ from tg.ops.reduction import any as any_of
 from tg.ops.shape import Transpose, expand_dims_at, matrix_transpose, squeeze
 from tg.rewrite.phases import CANONICALIZE, REASSOCIATES, STABILIZE
 from tg.rewrite.rule import Checked, node_rule
-from tg.rewrite.rules.linalg.triangular import is_matrix_transpose
+from tg.rewrite.rules.shape.moved import untransposed
 from tg.types.dtypes import is_complex, numpy_dtype
 from tg.types.lengths import equal_here
 
@@ -161,9 +161,9 @@ def _of_symmetric(node: Apply, outputs: Any) -> Any:
 
 def _same_when_turned(a: Variable) -> Variable | None:
     """The matrix of which a is the adjoint, if that is the same matrix; complex ones need be Hermitian for it."""
-    if not is_matrix_transpose(a):
+    below = untransposed(a)
+    if below is None:
         return None
-    (below,) = a.inputs
     if not is_complex(a.type.dtype):
         return below if facts_of(below) & {"symmetric", "hermitian"} else None
     return below.inputs[0] if below.op is conjugate.op and "hermitian" in facts_of(below.inputs[0]) else None
@@ -171,8 +171,8 @@ def _same_when_turned(a: Variable) -> Variable | None:
 
 def outer_parts(v: Variable) -> Pair | None:
     """The column and the row of which a matrix, neither of one column nor of one row, is the outer product."""
-    if is_matrix_transpose(v):
-        parts = outer_parts(v.inputs[0])
+    if (below := untransposed(v)) is not None:
+        parts = outer_parts(below)
         return None if parts is None else (matrix_transpose(parts[1]), matrix_transpose(parts[0]))
     if v.op is not multiply.op or v.type.ndim < 2 or 1 in v.type.shape[-2:]:
         return None

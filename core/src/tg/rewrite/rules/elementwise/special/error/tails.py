@@ -9,19 +9,19 @@ import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg.graph.facts import facts_of
-from tg.ops.elementwise.arithmetic import add, divide, gate, maximum, minimum, multiply, negative, square
-from tg.ops.elementwise.comparison import greater, isnan, less, where
+from tg.graph.nodes import Constant
+from tg.graph.traversal import key_of
+from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, multiply, negative, square
+from tg.ops.elementwise.comparison import greater, less, where
 from tg.ops.elementwise.exponential import exp, log, log1p
 from tg.ops.elementwise.special.error import erf, erfc, erfcx
-from tg.ops.elementwise.special.normal import log_ndtr, ndtr, ndtri_exp
-from tg.ops.shape_ops import BroadcastTo, ExpandDims
+from tg.ops.elementwise.special.normal import inverse_mills, log_ndtr, ndtr, ndtri_exp
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import REASSOCIATES, STABILIZE
 from tg.rewrite.rule import node_rule, rule
 from tg.rewrite.rules.elementwise.arithmetic.scalars import exact
-from tg.rewrite.rules.elementwise.exponential.choices import choice_of
-from tg.rewrite.rules.elementwise.exponential.terms import relation
-from tg.rewrite.rules.elementwise.exponential.zeros import number
+from tg.rewrite.rules.elementwise.exponential.logarithms import log_of_difference
+from tg.rewrite.rules.elementwise.exponential.terms import number, relation
 from tg.types.dtypes import is_float
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 ROOT_2: Final = 1.4142135623730951
 ROOT_HALF: Final = 0.7071067811865476
+ROOT_2_PI: Final = 2.5066282746310002
 LN2: Final = 0.6931471805599453
 FAR: Final = 1.0  # from where on the logarithm of 1 - erf(x) is got from the tail
 CLOSE: Final = {"float64": 5e-16, "float32": 3e-7}  # how far apart two constants may be that stand for one number
@@ -38,7 +39,7 @@ LARGEST: Final = 1e15  # factors beyond it, or below its reciprocal, are there t
 DEPTH: Final = 4  # of products in which tails and densities are looked for
 TAILS: Final = (erfc, ndtr)
 LEAVES: Final = frozenset(fn.op for fn in (*TAILS, exp))
-FACTORED: Final = (multiply, divide, gate, negative)
+FACTORED: Final = (multiply, divide, negative)
 PRODUCTS: Final = frozenset(fn.op for fn in FACTORED)
 
 
@@ -56,12 +57,13 @@ def _multiple(v: Variable) -> Multiple:
         if is_made_by(v, negative):
             v, factor = v.inputs[0], -factor
             continue
-        c = exact(v.inputs[1]) if is_made_by(v, multiply) or is_made_by(v, divide) else None
+        place = 0 if is_made_by(v, multiply) and isinstance(v.inputs[0], Constant) else 1
+        c = exact(v.inputs[place]) if is_made_by(v, multiply) or is_made_by(v, divide) else None
         value = 0.0 if c is None else float(c)
         if not 1 / LARGEST < abs(value) < LARGEST:
             return Multiple(v, factor)
         factor = factor / value if is_made_by(v, divide) else factor * value
-        v = v.inputs[0]
+        v = v.inputs[1 - place]
 
 
 def _is_close(a: float, b: float, dtype: str) -> bool:
@@ -112,10 +114,13 @@ def _exponent(v: Variable) -> Multiple | None:
     if not is_made_by(v, exp):
         return None
     power, c = _multiple(v.inputs[0])
-    if not is_made_by(power, square):
+    if is_made_by(power, square):
+        x, k = _multiple(power.inputs[0])
+        return Multiple(x, c * k * k)
+    if not is_made_by(power, multiply):
         return None
-    x, k = _multiple(power.inputs[0])
-    return Multiple(x, c * k * k)
+    (x, k), (y, m) = map(_multiple, power.inputs)
+    return Multiple(x, c * k * m) if key_of(x) == key_of(y) else None
 
 
 def _scaled(tail: Variable, density: Variable, sign: int) -> Variable | None:
@@ -133,21 +138,18 @@ def _scaled(tail: Variable, density: Variable, sign: int) -> Variable | None:
 
 
 def _density_over_tail(node: Apply, outputs: Any) -> Variable | None:
-    """A product, quotient or gate with e^(-x^2) in one operand and 1 / erfc(x) in the other, which is 1 / erfcx(x).
-
-    That takes the place of the one in the first operand, whose zeros close a gate, and has none itself.
-    """
+    """A product or quotient with e^(-x^2) in one operand and 1 / erfc(x) in the other, which is 1 / erfcx(x)."""
     a, b = node.inputs
     power = -1 if node.op is divide.op else 1
     for first, second in ((a, b), (b, a)) if node.op is multiply.op else ((a, b),):
         for place, density in _leaves(first, 1):
-            for other, tail in _leaves(second, -power, gates=False):
+            for other, tail in _leaves(second, -power):
                 found = _scaled(tail, density, -1)
                 if found is not None:
                     rest = _put(second, other, number(1, tail))
-                    return node.op.fn(_put(first, place, divide(1, found)), rest)  # type: ignore[attr-defined, no-any-return]
+                    return node.op.fn(_put(first, place, _ratio(tail, found)), rest)  # type: ignore[attr-defined, no-any-return]
         for place, tail in _leaves(first, -1):
-            for other, density in _leaves(second, power, gates=False):
+            for other, density in _leaves(second, power):
                 found = _scaled(tail, density, -1)
                 if found is not None:
                     rest = _put(second, other, number(1, tail))
@@ -155,11 +157,16 @@ def _density_over_tail(node: Apply, outputs: Any) -> Variable | None:
     return None
 
 
+def _ratio(tail: Variable, found: Variable) -> Variable:
+    """The density over a tail, of which the reciprocal is known: of the normal one the inverse of Mills' ratio."""
+    return multiply(inverse_mills(tail.inputs[0]), ROOT_2_PI) if is_made_by(tail, ndtr) else divide(1, found)
+
+
 def _slope_of_quantile(node: Apply, outputs: Any) -> Variable | None:
     """e^(y^2/2) in one operand and e^x in the other, where x is the logarithm of the probability up to y."""
     for first, second in (node.inputs, node.inputs[::-1]) if node.op is multiply.op else (node.inputs,):
         for place, a in _leaves(first, 1):
-            for other, b in _leaves(second, 1, gates=False):
+            for other, b in _leaves(second, 1):
                 found = _slope(a, b)
                 if found is not None:
                     rest = _put(second, other, number(1, b))
@@ -183,23 +190,19 @@ def _of_quantile(y: Variable) -> Variable:
     return multiply(erfcx(multiply(y, -ROOT_HALF)), 0.5)
 
 
-def _leaves(v: Variable, power: int, depth: int = DEPTH, *, gates: bool = True) -> list[tuple[Path, Variable]]:
-    """The tails and exponentials among the factors of a value, or for a power of -1 its divisors, and where they stand.
-
-    Args:
-        gates: whether it may be read as a product with gates.
-    """
+def _leaves(v: Variable, power: int, depth: int = DEPTH) -> list[tuple[Path, Variable]]:
+    """The tails and exponentials among a value's factors, or for a power of -1 its divisors, and where they stand."""
     node = v.apply
     if node is None:
         return []
     if node.op in LEAVES:
         return [((), v)] if power > 0 else []
-    if not depth or node.op not in PRODUCTS or (node.op is gate.op and not gates):
+    if not depth or node.op not in PRODUCTS:
         return []
     found = []
     for k, u in enumerate(node.inputs):
         of_u = -power if k and node.op is divide.op else power
-        found += [((k, *path), leaf) for path, leaf in _leaves(u, of_u, depth - 1, gates=gates)]
+        found += [((k, *path), leaf) for path, leaf in _leaves(u, of_u, depth - 1)]
     return found
 
 
@@ -237,28 +240,11 @@ def _scaled_tail(node: Apply, outputs: Any) -> Variable | None:
     return None
 
 
-def _gated_tail(node: Apply, outputs: Any) -> Variable | None:
-    """gate(w erfc(x), e^(x^2)), whose gate what has underflowed closes."""
-    a, density = node.inputs
-    for w, tail in _factors(a):
-        found = _scaled(tail, density, 1)
-        if found is not None:
-            return found if w is None else where(isnan(found), found, gate(w, found))
-    return None
-
-
-def _tail_behind_choice(node: Apply, outputs: Any) -> Variable | None:
-    """The same of one side of a choice, the other side of which is 0."""
-    dy, d = node.inputs
-    choice = choice_of(dy)
-    if choice is None:
-        return None
-    made = node.op(choice.value, d)
-    for attempt in (_gated_tail, _density_over_tail):
-        found = attempt(made.apply, (made,))
-        if found is not None:
-            return choice.where(found, node.op(choice.zero, d))
-    return None
+def _log_between(x: Variable, y: Variable) -> Variable:
+    """log(ndtr(x) - ndtr(y)), of both taken from the nearer end."""
+    turned = greater(y, 0)
+    upper, lower = log_ndtr(where(turned, -y, x)), log_ndtr(where(turned, -x, y))
+    return log_of_difference(upper, lower)
 
 
 RULES = (
@@ -269,6 +255,14 @@ RULES = (
         phase=STABILIZE,
         kind=REASSOCIATES,
         why="ndtr(x) vanishes for x < -38, where its logarithm is about -x**2 / 2.",
+    ),
+    rule(
+        "log_of_ndtr_difference",
+        match=lambda x, y: log(ndtr(x) - ndtr(y)),
+        replace=_log_between,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="Both chances are 1 for x > 8, or vanish for x < -38, where their difference has a logarithm.",
     ),
     rule(
         "log1p_of_negative_ndtr",
@@ -309,38 +303,18 @@ RULES = (
         below=(*TAILS, exp, multiply),
     ),
     node_rule(
-        "gated_tail",
-        keys=(gate,),
-        apply=_gated_tail,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="erfc(x) vanishes where exp(x**2) overflows; their product, erfcx(x), is about 1 / x.",
-        example=lambda w, x: gate(w * erfc(x), exp(square(x))),
-        below=(exp,),
-    ),
-    node_rule(
-        "tail_behind_choice",
-        keys=(gate,),
-        apply=_tail_behind_choice,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="The gradient of a stable form is stable, too, where the form is one of two choices.",
-        example=lambda w, x: gate(where(greater(w, 0), w / ndtr(x), 0), exp(square(x) * -0.5)),
-        below=(where, multiply, gate, ExpandDims, BroadcastTo),
-    ),
-    node_rule(
         "density_over_tail",
-        keys=(divide, multiply, gate),
+        keys=(divide, multiply),
         apply=_density_over_tail,
         phase=STABILIZE,
         kind=REASSOCIATES,
         why="A density and the tail beyond it vanish together; their quotient does not.",
-        example=lambda w, x: gate(w / ndtr(x), exp(square(x) * -0.5)),
+        example=lambda w, x: (w / ndtr(x)) * exp(square(x) * -0.5),
         below=(*TAILS, exp, *FACTORED),
     ),
     node_rule(
         "slope_of_quantile",
-        keys=(multiply, gate),
+        keys=(multiply,),
         apply=_slope_of_quantile,
         phase=STABILIZE,
         kind=REASSOCIATES,

@@ -1,0 +1,51 @@
+"""`Unparsed`: the results of a function that was pickled, whose text is parsed where somebody looks at them.
+
+A call needs the rewritten program alone. Where the process finds that on disk, under the digest of the text, no
+variable of the expression is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+
+    from tg.graph.nodes import Variable
+
+
+@final
+class Unparsed(Sequence["Variable"]):
+    """Results in their order, as many as are said.
+
+    Args:
+        digest: of the text, and of all that decides what is made of it but for what is installed.
+        constants: the large constants of the text, by digest.
+        parse: makes the results; called once, or by several threads at a time, of which the first is taken.
+    """
+
+    def __init__(
+        self,
+        digest: str,
+        constants: Mapping[str, np.ndarray[Any, Any]],
+        count: int,
+        parse: Callable[[], Sequence[Variable]],
+    ) -> None:
+        self.digest, self.constants = digest, constants
+        self._count, self._parse = count, parse
+        self._parsed: dict[str, Sequence[Variable]] = {}
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, k: Any) -> Any:
+        return self.variables[k]
+
+    @property
+    def variables(self) -> Sequence[Variable]:
+        """The results as variables."""
+        parsed = self._parsed.get("variables")
+        return self._parsed.setdefault("variables", self._parse()) if parsed is None else parsed
