@@ -48,7 +48,7 @@ help:
 	@echo 'make test         lint, type check, tests and the sparse tier of conformance: what to run before a commit'
 	@echo 'make long         the tests that make test leaves out, and the quick tier of conformance'
 	@echo 'make pytensor     the tests of tg-pytensor, in an environment of its own; PYTENSOR_VERSION=3.0, 3.3'
-	@echo 'make pytensor-tests  the tests of PyTensor itself, with modes of tg as the default: MODES="TG_PERFORM TG_C"'
+	@echo 'make pytensor-tests  the tests of PyTensor itself, with modes of tg as the default: SOURCE=CHECKOUT MODES="TG_PERFORM TG_C"'
 	@echo 'make lint         the checks only'
 	@echo 'make format       apply the formatter and the safe fixes of the linter'
 	@echo 'make replay       write down anew what rewriting makes of the corpus in tests/replay: read the diff'
@@ -84,10 +84,12 @@ $(PYTENSOR_VENV)/installed: $(PYTENSOR)/pyproject.toml $(PYTENSOR_PINS)
 pytensor: $(PYTENSOR_VENV)/installed
 	cd $(PYTENSOR) && $(CURDIR)/$(PYTENSOR_VENV)/bin/pytest -n $(JOBS) -m 'not long' tests
 
-# The tests of PyTensor itself, for hours; those that fail are on lists, each with its cause.
+# The tests of PyTensor itself, from a checkout of it (SOURCE=FOLDER), for hours; those that fail are on lists, each with
+# its cause.
 MODES ?= TG_PERFORM TG_C TG_NUMBA
 pytensor-tests: $(PYTENSOR_VENV)/installed
-	cd $(PYTENSOR)/peer_tests && $(CURDIR)/$(PYTENSOR_VENV)/bin/python run.py $(MODES)
+	@test -n '$(SOURCE)' || { echo 'needed SOURCE=/path/to/pytensor: a checkout, see $(PYTENSOR)/peer_tests/README.md'; exit 2; }
+	$(PYTENSOR_VENV)/bin/python $(PYTENSOR)/peer_tests/run.py '$(SOURCE)' $(MODES)
 
 demo: $(STAMP)
 	$(BIN)/tg demo
@@ -103,13 +105,16 @@ test: style
 
 # What a usual run leaves out: tests marked long, a fifth of the parameters of those marked sampled, and conformance:
 # every other batch of its quick tier but for what is dear to compile, loops and what is made of them, on five backends,
-# every third of the sparse one of that on all and of all on the others.
+# every third of the sparse one of that on all and of all on the others. A slow machine takes less (.ci/run).
+OF_SAMPLED ?= 5
+EVERY_QUICK ?= 2
+EVERY_SPARSE ?= 3
 LOOPS := iteration: or loops: or recurrence: or custom: or linalg or special
 long: $(STAMP)
-	$(PYTEST) -p tg_conformance --whole --of-sampled 5 -m 'long or sampled' tests
-	$(PYTEST) -p tg_conformance $(SUITE) --tier sparse --backend mlx --backend loopback --every 3
-	$(PYTEST) -p tg_conformance $(SUITE) --tier sparse -k '$(LOOPS)' $(QUICK:%=--backend %) --every 3
-	$(PYTEST) -p tg_conformance $(SUITE) --tier quick -k 'not ($(LOOPS))' $(QUICK:%=--backend %) --every 2
+	$(PYTEST) -p tg_conformance --whole --of-sampled $(OF_SAMPLED) -m 'long or sampled' tests
+	$(PYTEST) -p tg_conformance $(SUITE) --tier sparse --backend mlx --backend loopback --every $(EVERY_SPARSE)
+	$(PYTEST) -p tg_conformance $(SUITE) --tier sparse -k '$(LOOPS)' $(QUICK:%=--backend %) --every $(EVERY_SPARSE)
+	$(PYTEST) -p tg_conformance $(SUITE) --tier quick -k 'not ($(LOOPS))' $(QUICK:%=--backend %) --every $(EVERY_QUICK)
 
 lint: $(STAMP)
 	$(MAKE) --no-print-directory --jobs=2 types style
@@ -186,6 +191,8 @@ nightly: $(STAMP)
 		--count 2000 --seed $(TODAY)
 	printf '%s\n' jax torch mlx | xargs -P $(SHARDS) -I{} $(BIN)/python -m tests.enumerate.loops --backend {} \
 		--count 200 --seed $(TODAY)
+	seq 0 $$(($(SHARDS) - 1)) | xargs -P $(SHARDS) -I{} $(BIN)/python -m tests.enumerate.derivatives \
+		--outputs $$((200000 / $(SHARDS))) --seed $(TODAY) --shard {}/$(SHARDS) --found reports/derivatives
 	$(MAKE) conformance
 	$(PYTEST) -p tg_conformance --whole -m 'nightly or sampled' tests
 	$(BIN)/python -m tests.mutants.firings

@@ -11,7 +11,7 @@ from tg import plugin
 from tg.errors import DtypeError
 from tg.types.dtypes import BOOL, COMPLEX, DTYPES, FLOATS, INTEGERS
 from tg_pages.docstring import cell, entry, escaped, myst, sentence, signature, table
-from tg_pages.formula import NAMES, derivatives
+from tg_pages.formula import derivatives, operand_names
 
 if TYPE_CHECKING:
     from tg.ops.elementwise.record import ElementwiseFunction
@@ -132,7 +132,7 @@ def record(fn: ElementwiseFunction, family: Family) -> str:
     if fn.numpy is not None:
         lines.append(f"- on a variable, `np.{fn.numpy.__name__}` gives the same")
     lines += also_known(fn, family)
-    return entry("function", f"{address(fn, family)}({', '.join(NAMES[: fn.arity])})", "\n".join(lines))
+    return entry("function", f"{address(fn, family)}({', '.join(operand_names(fn.arity))})", "\n".join(lines))
 
 
 def address(fn: ElementwiseFunction, family: Family) -> str:

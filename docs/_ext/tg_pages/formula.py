@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 LONGEST = 72
 MOST = 24  # ops of an expression that could fit in a line
-NAMES = ("x", "y", "z", "w")
+FEW = ("x", "y", "z", "w")
 INFIX = {  # the sign, and how tightly it binds
     "add": ("+", 1), "subtract": ("-", 1), "multiply": ("*", 2), "divide": ("/", 2), "power": ("**", 4),
     "less": ("<", 0), "less_equal": ("<=", 0), "greater": (">", 0), "greater_equal": (">=", 0),
@@ -25,10 +25,15 @@ INFIX = {  # the sign, and how tightly it binds
 HIDDEN = ("Cast", "ExpandDims")
 
 
+def operand_names(arity: int) -> tuple[str, ...]:
+    """The names of so many operands."""
+    return FEW[:arity] if arity <= len(FEW) else tuple(f"x{k + 1}" for k in range(arity))
+
+
 def derivatives(fn: ElementwiseFunction) -> list[tuple[str, str]]:
     """The partial derivatives that exist and fit in a line, each with the name of its operand."""
     found = []
-    for name, d in zip(NAMES, fn.d or (), strict=False):
+    for name, d in zip(operand_names(fn.arity), fn.d or (), strict=False):
         text = None if d is None else text_of(fn, d)
         if text is not None and len(text) <= LONGEST:
             found.append((name, text))
@@ -39,7 +44,7 @@ def text_of(fn: ElementwiseFunction, d: object) -> str | None:
     """One partial derivative for real operands; None where the function takes others only."""
     try:
         dtypes, _ = fn.loop(("float64",) * fn.arity)
-        operands = [tg.scalar(name, dtype=t) for name, t in zip(NAMES, dtypes, strict=False)]
+        operands = [tg.scalar(name, dtype=t) for name, t in zip(operand_names(fn.arity), dtypes, strict=True)]
         result = fn.op(*operands)
         result.name = fn.name
         value = d(*operands, result)
