@@ -585,7 +585,7 @@ def _of_choice(node: Apply, parts: Sequence[Condition], field: int) -> Condition
     c, (x, y) = _narrow(node.inputs[0]), parts
     if x is y or field == ASKED:
         return either(x, y)
-    return either(both(c, x), both(opposite(c), y))
+    return both(c, x) if y is False else either(both(c, x), both(opposite(c), y))
 
 
 def _of_product(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
