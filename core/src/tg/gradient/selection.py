@@ -46,7 +46,7 @@ from tg.ops.elementwise.complex import conjugate, imag, real
 from tg.ops.elementwise.record import align_ranks
 from tg.ops.indexing import Gather, Scatter, Slice, SliceUpdate
 from tg.ops.reduction import ProductOfOthers, Reduce
-from tg.ops.shape import Named, broadcast_to, expand_dims_at
+from tg.ops.shape import Named, broadcast_to, expand_dims_at, matrix_transpose
 from tg.ops.shape_ops import (
     BroadcastTo,
     Concatenate,
@@ -314,6 +314,26 @@ class Supports:
             a, b = _stripped(a, selected), _stripped(b, selected)
         found = product(a, b, asked)
         return found if isinstance(selected, bool) else where.op(*align_ranks((selected, found, zero_of(found))))
+
+    def matmul(self, a: Variable, b: Variable) -> Variable | None:
+        """The matrix product, in which the zeros by selection of one operand meet nothing of the other.
+
+        That holds of rows and columns that are 0 as a whole: where some of their elements are selected, an infinite
+        one opposite is NaN in all the sums that it has a part in. None if the product is 0 everywhere.
+        """
+        s, t = self.of(a).selected, self.of(b).selected
+        if s is False or t is False:
+            return None
+        whole: Condition = True
+        if t is not True and not self._stays_finite(a):
+            whole, a = (both(whole, t), a) if not _has_axes(t) else (whole, _opposite_of(a, b, t, -1))
+        if s is not True and not self._stays_finite(b):
+            whole, b = (both(whole, s), b) if not _has_axes(s) else (whole, _opposite_of(b, a, s, -2))
+        found: Variable = MatMul()(a, b)
+        return found if isinstance(whole, bool) else where(whole, found, zero_of(found))
+
+    def _stays_finite(self, v: Variable) -> bool:
+        return _is_finite(v) or self.is_regular(v)
 
     def is_regular(self, v: Variable) -> bool:
         """Whether a value is finite wherever the operands of the program are."""
@@ -678,6 +698,22 @@ def _of_matmul(node: Apply, parts: Sequence[Condition], field: int) -> Condition
     """At most the rows of one operand and the columns of the other."""
     rows, columns = (_any_along(s, v, axis) for s, v, axis in zip(parts, node.inputs, (-1, -2), strict=True))
     return _of_product(node, (rows, columns), field)
+
+
+def _has_axes(s: Condition) -> bool:
+    return not isinstance(s, bool) and s.type.ndim > 0
+
+
+def _opposite_of(v: Variable, other: Variable, s: Condition, free: int) -> Variable:
+    """A factor of a matrix product, 0 opposite of what is 0 by selection in all of the other's free axis."""
+    found = _any_along(s, other, free)
+    repeated = tuple(
+        k - v.type.ndim for k, n in enumerate(v.type.shape[:-2]) if n == 1 and not same(other.shape[k], 1)
+    )
+    if isinstance(found, Variable) and repeated:  # what is shared by many products is kept where one of them needs it
+        found = _computed(Reduce(logical_or, repeated), found)
+        found = expand_dims_at(found, repeated) if isinstance(found, Variable) else found
+    return v if isinstance(found, bool) else where(matrix_transpose(found), v, zero_of(v))
 
 
 def _any_along(s: Condition, v: Variable, axis: int) -> Condition:

@@ -9,7 +9,7 @@ import numpy as np
 from tg.errors import DtypeError, ShapeError, message
 from tg.graph.facts import TRIANGULAR, ZEROS, facts_of
 from tg.graph.op import Op
-from tg.ops.elementwise.arithmetic import multiply
+from tg.ops.elementwise.arithmetic import add, multiply
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.complex import conjugate
 from tg.ops.elementwise.record import align_ranks
@@ -91,8 +91,17 @@ class MatMul(Op):
         (x, y), (dz,) = inputs, cotangents
         if dz is None:
             return (None, None)
-        dx = sum_to(self(dz, matrix_transpose(y)), x.shape)
-        return (dx, sum_to(self(matrix_transpose(x), dz), y.shape))
+        dx, dy = tools.supports.matmul(dz, matrix_transpose(y)), tools.supports.matmul(matrix_transpose(x), dz)
+        return tuple(None if dv is None else sum_to(dv, v.shape) for v, dv in ((x, dx), (y, dy)))
+
+    def pushforward(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Any, tangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """dx y + x dy."""
+        (x, y), (dx, dy) = inputs, tangents
+        first = None if dx is None else tools.supports.matmul(dx, y)
+        second = None if dy is None else tools.supports.matmul(x, dy)
+        return (second if first is None else first if second is None else add(first, second),)
 
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
         """The batch is one more leading axis."""
