@@ -535,6 +535,7 @@ LEFT_OUT: Final[dict[str, str]] = {
             "product_past_kink",
             "at_kink",
             "past_kink",
+            "asked_where",
             "kink",
             "where",
             "complex",

@@ -140,10 +140,8 @@ def jvp(
     need_choice(disconnected, "jvp")
     outs, structure = _variables(outputs)
     leaves, shape = wanted(wrt, "jvp")
-    ts = _beside(leaves, shape, tangents, "jvp", "tangent")
     supports = Supports()
-    for one in ts:
-        supports.ask(one)
+    ts = [supports.asked(t) for t in _beside(leaves, shape, tangents, "jvp", "tangent")]
     found = stable.tangents(outs, leaves, ts, _constants(consider_constant), supports)
     for y, t in zip(outs, found, strict=True):
         if t is None and not is_inexact(y.type.dtype):

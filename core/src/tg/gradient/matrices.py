@@ -13,10 +13,11 @@ from tg.gradient.api import grad, jvp
 from tg.gradient.arguments import connected, need_choice, of_expressions, real_scalar, wanted
 from tg.gradient.batching import vectorized
 from tg.gradient.pullback import dependencies
-from tg.gradient.selection import Support, Supports
+from tg.gradient.selection import Supports
 from tg.graph.nodes import Constant, Variable
 from tg.graph.traversal import key_of
 from tg.ops.creation import eye, zeros_like
+from tg.ops.elementwise.arithmetic import asked_where
 from tg.ops.shape import moveaxis, reshape
 from tg.types.dtypes import BOOL, is_float
 from tg.types.lengths import product
@@ -124,10 +125,8 @@ def _unit(v: Variable) -> tuple[Variable, Supports, dict[int, Variable]]:
     if 0 < count <= MOST_UNITS:
         asked = Variable(v.type.with_dtype(BOOL))
         batch[id(asked)] = Constant(np.eye(count, dtype=bool).reshape(count, *shape))
-        supports.set(seed, Support(asked=asked))
-    else:
-        supports.ask(seed)
-    return seed, supports, batch
+        return asked_where(asked, seed), supports, batch
+    return supports.asked(seed), supports, batch
 
 
 @of_expressions

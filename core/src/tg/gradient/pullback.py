@@ -101,11 +101,8 @@ def gradients_of(
     are 0 everywhere, as through `floor`, the gradient is zeros; None says that it does not depend on it.
     """
     supports = Supports()
-    given = [None if dy is None else conjugate(dy) for dy in gradients]
-    pairs = [(v, conjugate(dv)) for v, dv in known]
-    for dv in (*given, *(dv for _, dv in pairs)):
-        if dv is not None:
-            supports.ask(dv)
+    given = [None if dy is None else supports.asked(conjugate(dy)) for dy in gradients]
+    pairs = [(v, supports.asked(conjugate(dv))) for v, dv in known]
     found = cotangents_of(outputs, given, wrt, leaves, pairs, supports)
     flat = dependencies([*outputs, *(v for v, _ in known)], leaves) if any(dx is None for dx in found) else set()
     return [

@@ -28,6 +28,7 @@ from tg.ops.cumulative import Accumulate, CumProdPullback
 from tg.ops.elementwise.arithmetic import (
     absolute,
     add,
+    asked_where,
     at_kink,
     divide,
     masked_product,
@@ -222,15 +223,13 @@ class Supports:
         """State the support of a value that is not read off its graph."""
         self._found[key_of(v)] = v, support
 
-    def ask(self, v: Variable) -> None:
-        """Take the zeros of a cotangent or tangent that was given for places where nothing is asked."""
-        if isinstance(v, Constant):
-            if v.data.all():
-                return
-            asked: Condition = Constant(v.data != 0) if v.data.any() else False
-        else:
-            asked = not_equal(v, numpy_dtype(v.type.dtype).type(0))
-        self.set(v, Support(self.of(v).selected, asked))
+    def asked(self, v: Variable) -> Variable:
+        """A cotangent or tangent that was given, whose zeros are places where nothing is asked."""
+        if not isinstance(v, Constant):
+            return asked_where(not_equal(v, numpy_dtype(v.type.dtype).type(0)), v)
+        if not v.data.any():
+            self.set(v, Support(self.of(v).selected, False))
+        return v if v.data.all() or not v.data.any() else asked_where(Constant(v.data != 0), v)
 
     def of(self, v: Variable) -> Support:
         """The support of a value, without recursion."""
@@ -312,7 +311,7 @@ class Supports:
             b = where(undefined, numpy_dtype(b.type.dtype).type(np.nan), b)
         if not isinstance(selected, bool):
             a, b = _stripped(a, selected), _stripped(b, selected)
-        found = product(a, b, asked)
+        found = product(a, b, first.asked, second.asked)
         return found if isinstance(selected, bool) else where.op(*align_ranks((selected, found, zero_of(found))))
 
     def matmul(self, a: Variable, b: Variable) -> Variable | None:
@@ -528,15 +527,15 @@ def _stripped(v: Variable, s: Variable) -> Variable:
     return v
 
 
-def product(a: Variable, b: Variable, asked: Condition = True) -> Variable:
-    """a * b where it is asked for; by b = c / y with a number c as (a * c) / y, whose derivatives have no 1 / y**2.
+def product(a: Variable, b: Variable, asked: Condition = True, other: Condition = True) -> Variable:
+    """a * b where both are asked for; by b = c / y with a number c as (a * c) / y, whose derivatives have no 1 / y**2.
 
     The slopes -z / y of a quotient z and -z * z of a reciprocal z are multiplied from the left for the same reason: the
     product of a cotangent and the value it is of has the scale of the cost, but z / y may be 1 / y**2.
     """
     node = b.apply
-    everywhere = isinstance(asked, bool)
-    if node is not None and node.key in (divide, multiply):
+    everywhere = asked is True and other is True
+    if node is not None and node.key in (divide, multiply) and other is True:
         c, y = node.inputs
         if everywhere and node.key is divide and _is_number(c):
             return divide(_multiple(a, c), y)
@@ -544,9 +543,9 @@ def product(a: Variable, b: Variable, asked: Condition = True) -> Variable:
             first = product(a, c.apply.inputs[0], asked)
             if everywhere:
                 return negative(node.op(*align_ranks((first, y))))
-            return negative(masked_product(asked, first, divide(1, y) if node.key is divide else y))
+            return negative(masked_product(asked, True, first, divide(1, y) if node.key is divide else y))
     if not everywhere:
-        return masked_product(asked, a, b)
+        return masked_product(asked, other, a, b)
     if a.type.dtype != b.type.dtype:
         return multiply(a, b)
     return multiply.op(*align_ranks((a, b)))  # type: ignore[no-any-return]
@@ -618,6 +617,10 @@ def _of_slope(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
 
 def _of_marked(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
     return either(node.inputs[0], parts[0]) if field == _side(node) else parts[0]
+
+
+def _of_asked(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
+    return both(node.inputs[0], parts[0]) if field == ASKED else parts[0]
 
 
 def _side(node: Apply) -> int:
@@ -707,9 +710,7 @@ def _has_axes(s: Condition) -> bool:
 def _opposite_of(v: Variable, other: Variable, s: Condition, free: int) -> Variable:
     """A factor of a matrix product, 0 opposite of what is 0 by selection in all of the other's free axis."""
     found = _any_along(s, other, free)
-    repeated = tuple(
-        k - v.type.ndim for k, n in enumerate(v.type.shape[:-2]) if n == 1 and not same(other.shape[k], 1)
-    )
+    repeated = tuple(k - v.type.ndim for k, n in enumerate(v.type.shape[:-2]) if n == 1 and not same(other.shape[k], 1))
     if isinstance(found, Variable) and repeated:  # what is shared by many products is kept where one of them needs it
         found = _computed(Reduce(logical_or, repeated), found)
         found = expand_dims_at(found, repeated) if isinstance(found, Variable) else found
@@ -766,10 +767,11 @@ MOVEMENTS: Final = (ExpandDims, Reshape, Squeeze, Transpose, Slice, Gather, Broa
 READERS: Final[dict[object, _Reader]] = {
     where: _Reader(_of_choice, (1, 2), joins=True),
     multiply: _Reader(_of_product),
-    masked_product: _Reader(_of_product, (1, 2)),
+    masked_product: _Reader(_of_product, (2, 3)),
     product_at_kink: _Reader(_of_slope, (1, 2), makes=True),
     product_past_kink: _Reader(_of_slope, (1, 2), makes=True),
     at_kink: _Reader(_of_marked, (1,), makes=True),
+    asked_where: _Reader(_of_asked, (1,), makes=True),
     past_kink: _Reader(_of_marked, (1,), makes=True),
     divide: _Reader(_of_operand, (0,)),
     **dict.fromkeys((add, subtract, complex_of), _Reader(_of_sum, joins=True)),

@@ -81,11 +81,14 @@ FACTS: Final = {
     tg.radius: floats_only(np.hypot, hostile_oracle=False, gradient=((0.3, 3.0), (-3.0, -0.3))),
     tg.flat_root: floats_only(np.sqrt, gradient=((0.1, 9.0),)),
     tg.flat_power: floats_only(np.power, hostile_oracle=False, domains=((0.1, 9.0), (0.2, 1.5)), derivative=False),
-    tg.masked_product: Facts(Oracle(lambda c, x, y: np.where(c, x * y, np.zeros((), x.dtype))), derivative=False),
+    tg.masked_product: Facts(
+        Oracle(lambda a, b, x, y: np.where(a & b, x * y, np.zeros((), x.dtype))), derivative=False
+    ),
     tg.product_at_kink: Facts(Oracle(lambda c, x, y: np.broadcast_arrays(c, x * y)[1]), derivative=False),
     tg.product_past_kink: Facts(Oracle(lambda c, x, y: np.broadcast_arrays(c, x * y)[1]), derivative=False),
     tg.at_kink: Facts(Oracle(lambda c, x: np.broadcast_arrays(c, x)[1]), derivative=False),
     tg.past_kink: Facts(Oracle(lambda c, x: np.broadcast_arrays(c, x)[1]), derivative=False),
+    tg.asked_where: Facts(Oracle(lambda c, x: np.broadcast_arrays(c, x)[1]), derivative=False),
     tg.absolute_power: floats_only(
         lambda x, y: np.power(np.abs(x), y), hostile_oracle=False, domains=((-9.0, 9.0), (1.2, 3.5)), derivative=False
     ),

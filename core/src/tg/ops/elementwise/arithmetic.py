@@ -53,6 +53,7 @@ from tg.ops.elementwise.record import (
     floating,
     from_ufunc,
     in_loop,
+    quaternary,
     real_floating,
     ternary,
     unary,
@@ -77,6 +78,17 @@ def _gate_loops(kinds: Any) -> Any:
 def _masked_loops(kinds: Any) -> Any:
     dtypes, result = from_ufunc(np.multiply)(kinds[1:])
     return ("bool", *dtypes), result
+
+
+def _asked_loops(kinds: Any) -> Any:
+    dtypes, result = from_ufunc(np.multiply)(kinds[2:])
+    return ("bool", "bool", *dtypes), result
+
+
+def _masked_product(a: Any, b: Any, x: Any, y: Any) -> Variable:
+    always = isinstance(b, Constant) and bool(b.data.all())
+    zero = numpy_dtype(x.type.dtype).type(0)
+    return where(a if always else logical_and(a, b), multiply(x, y), zero)
 
 
 def _kept_loops(kinds: Any) -> Any:
@@ -470,12 +482,17 @@ gate = binary(
     d=(lambda dy, d, z: d, lambda dy, d, z: dy), accuracy=1, cost=1,
     facts=of_gate,
 )  # fmt: skip
-masked_product = ternary(
-    "masked_product", lambda mask, x, y: np.where(mask, x * y, np.zeros((), x.dtype)), _masked_loops,
-    "x * y where the mask holds, else 0; linear in x everywhere, whose zeros the mask may be made of.",
-    d=(None, lambda mask, x, y, z: y, lambda mask, x, y, z: where(mask, x, numpy_dtype(x.type.dtype).type(0))),
-    accuracy=1, cost=1.5, expansion=lambda mask, x, y: where(mask, multiply(x, y), numpy_dtype(x.type.dtype).type(0)),
-    only_derives=True, facts=of_masked_product,
+asked_where = binary(
+    "asked_where", _itself_at, _kept_loops,
+    "x itself, a cotangent or tangent that a caller gives: nothing is asked where the condition does not hold.",
+    d=(None, lambda asked, x, y: 1), accuracy=0, cost=0.1, expansion=broadcast_with, only_derives=True,
+    facts=lambda asked, x: [*facts_of(x)],
+)  # fmt: skip
+masked_product = quaternary(
+    "masked_product", lambda a, b, x, y: np.where(a & b, x * y, np.zeros((), x.dtype)), _asked_loops,
+    "x * y where both conditions hold, else 0; x is 0 where the first does not, y where the second does not.",
+    d=(None, None, lambda a, b, x, y, z: asked_where(b, y), lambda a, b, x, y, z: asked_where(a, x)),
+    accuracy=1, cost=1.5, expansion=_masked_product, only_derives=True, facts=of_masked_product,
 )  # fmt: skip
 product_at_kink: ElementwiseFunction = ternary(
     "product_at_kink", _product_at, _masked_loops,
@@ -627,6 +644,7 @@ FAMILY = Family(
         product_past_kink,
         at_kink,
         past_kink,
+        asked_where,
         flat_power,
         absolute_power,
         signed_power,

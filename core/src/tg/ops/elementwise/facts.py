@@ -167,7 +167,7 @@ def of_gate(dy: Variable, d: Variable) -> set[str]:
     return found
 
 
-def of_masked_product(mask: Variable, x: Variable, y: Variable) -> set[str]:
+def of_masked_product(a: Variable, b: Variable, x: Variable, y: Variable) -> set[str]:
     """Of `masked_product`: what products and 0 share."""
     found = closure(of_multiply(x, y), x.type.dtype)
     return set(found & {"nonnegative", "nonpositive", "whole", "finite", "not_nan"})

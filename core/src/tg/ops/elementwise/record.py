@@ -1,7 +1,8 @@
 """`ElementwiseFunction`: the record of a function of single elements, and `Elementwise`, the op that lifts it.
 
 A record is one assignment: name, NumPy reference, rule of dtypes, sentence, partial derivatives. Each derivative is a
-function of the operands and the result; core builds the pullback from it. `unary`, `binary` and `ternary` make records.
+function of the operands and the result; core builds the pullback from it. `unary`, `binary`, `ternary` and `quaternary`
+make records.
 
 Of a function that is not analytic `d_conj` has the partial derivatives with respect to the conjugates of its operands:
 df = d * dx + d_conj * conj(dx). A function with real results needs none, for there it is the conjugate of d.
@@ -497,6 +498,7 @@ def _record(arity: int, name: str, reference: Any, loops: Any, doc: str, **facts
 unary = functools.partial(_record, 1)
 binary = functools.partial(_record, 2)
 ternary = functools.partial(_record, 3)
+quaternary = functools.partial(_record, 4)
 
 
 def is_constant(v: Variable, value: float) -> bool:
