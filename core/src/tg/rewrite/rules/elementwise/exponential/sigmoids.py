@@ -64,6 +64,30 @@ FORMS: Final[tuple[tuple[str, Callable[..., Any], Callable[..., Any], str], ...]
         "sigmoid(x) - 1 is 0 for x > 37; sigmoid(-x) is not.",
     ),
     (
+        "one_plus_tanh",
+        lambda x: tanh(x) + 1,
+        lambda x: sigmoid(x * 2) * 2,
+        "tanh(x) + 1 is 0 for x < -19; sigmoid(2 x) is not.",
+    ),
+    (
+        "one_minus_tanh",
+        lambda x: 1 - tanh(x),
+        lambda x: sigmoid(x * -2) * 2,
+        "1 - tanh(x) is 0 for x > 19; sigmoid(-2 x) is not.",
+    ),
+    (
+        "sigmoid_from_tanh",
+        lambda x: tanh(x) * 0.5 + 0.5,
+        lambda x: sigmoid(x * 2),
+        "The sum is 0 for x < -19; sigmoid(2 x) is not.",
+    ),
+    (
+        "sigmoid_from_half_of_tanh",
+        lambda x: tanh(x) / 2 + 0.5,
+        lambda x: sigmoid(x * 2),
+        "The sum is 0 for x < -19; sigmoid(2 x) is not.",
+    ),
+    (
         "log_of_sigmoid",
         lambda x: log(sigmoid(x)),
         lambda x: -softplus(-x),
