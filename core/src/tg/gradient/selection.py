@@ -611,6 +611,14 @@ def _of_product(node: Apply, parts: Sequence[Condition], field: int) -> Conditio
     return either(*parts) if field >= INWARD else both(*parts)
 
 
+def _of_masked(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
+    total = _of_product(node, parts, field)
+    for asked in node.inputs[:2] if field == ASKED else ():
+        always = isinstance(asked, Constant) and bool(asked.data.all())
+        total = both(total, True if always else asked)
+    return total
+
+
 def _of_slope(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
     return either(node.inputs[0], either(*parts)) if field == _side(node) else _of_product(node, parts, field)
 
@@ -767,7 +775,7 @@ MOVEMENTS: Final = (ExpandDims, Reshape, Squeeze, Transpose, Slice, Gather, Broa
 READERS: Final[dict[object, _Reader]] = {
     where: _Reader(_of_choice, (1, 2), joins=True),
     multiply: _Reader(_of_product),
-    masked_product: _Reader(_of_product, (2, 3)),
+    masked_product: _Reader(_of_masked, (2, 3), makes=True),
     product_at_kink: _Reader(_of_slope, (1, 2), makes=True),
     product_past_kink: _Reader(_of_slope, (1, 2), makes=True),
     at_kink: _Reader(_of_marked, (1,), makes=True),
