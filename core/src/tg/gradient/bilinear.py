@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tg.gradient.selection import READERS, anywhere, both, disjunction, either, wide
+from tg.gradient.conditions import anywhere, both, disjunction, either, wide
+from tg.gradient.reading import READERS
 from tg.graph.traversal import key_of
 from tg.ops.contraction import MatMul
 from tg.ops.cumulative import CumProdPullback
@@ -20,7 +21,8 @@ from tg.types.dtypes import is_inexact, numpy_dtype
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tg.gradient.selection import Condition, Supports
+    from tg.gradient.conditions import Condition
+    from tg.gradient.selection import Supports
     from tg.graph.nodes import Apply, Variable
 
     Values = Sequence[Variable | None]

@@ -6,12 +6,15 @@ no more are reached.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tg.gradient.conditions import either, wide
+from tg.gradient.reading import FIELDS, asked_inside
 from tg.gradient.regular import Regularity
-from tg.gradient.selection import FIELDS, Supports, asked_inside, either, wide
+from tg.gradient.selection import Supports
 from tg.graph.checks import SHAPES, Descriptor, source_of
 from tg.graph.frozen import FrozenGraph
 from tg.graph.function_graph import FunctionGraph, freeze
@@ -143,7 +146,7 @@ def jvp_scan(
     given, (carries, sequences, captured) = tangents[op.first :], op.parts(inputs)
     inner = [Variable(t) for t in op.body.input_types]
     made, checks = op.body.instantiate_with_checks(inner)
-    known = lambda: supports.regularity.of_steps(op, inputs)  # noqa: E731
+    known = functools.partial(supports.regularity.of_steps, op, inputs)
     flows, found, wide, inside, flags = _pushed(tangents_of, inner, made, given, n, supports, known)
     others = [k for k in flows if k >= n]
     traced = {k: found[k] for k in range(n, len(made)) if found[k] is not None}
@@ -330,7 +333,7 @@ def jvp_while(
     inner = [Variable(t) for t in op.body.input_types]
     made, checks = op.body.instantiate_with_checks(inner)
     (asked,), conditions = op.condition.instantiate_with_checks(inner)
-    known = lambda: supports.regularity.of_steps(op, inputs)  # noqa: E731
+    known = functools.partial(supports.regularity.of_steps, op, inputs)
     flows, found, moving, inside, flags = _pushed(tangents_of, inner, made, tangents, n, supports, known)
     flagged = _flagged(inside, flags, found, inner, n, ())
     traced = {k: found[k] for k in range(n, len(made)) if found[k] is not None}
@@ -443,7 +446,7 @@ def vjp_cond(
     count = len(op.branches[0].outputs)
     flows = {k: dy for k, dy in enumerate(cotangents[:count]) if dy is not None}
     conditions = supports.places(flows)
-    known = lambda: [*map(supports.regularity.of, inputs[1:])]  # noqa: E731
+    known = functools.partial(supports.regularity.of_all, inputs[1:])
     parts = []
     for graph in op.branches:
         inner = [Variable(t) for t in graph.input_types]
@@ -466,7 +469,7 @@ def jvp_cond(
     """The tangents of the results: those of the branch that runs, zeros by selection where it has none."""
     given = {k: t for k, t in enumerate(tangents[1:]) if t is not None}
     conditions = supports.places(given)
-    known = lambda: [*map(supports.regularity.of, inputs[1:])]  # noqa: E731
+    known = functools.partial(supports.regularity.of_all, inputs[1:])
     parts = []
     for graph in op.branches:
         inner = [Variable(t) for t in graph.input_types]

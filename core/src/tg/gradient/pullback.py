@@ -18,7 +18,9 @@ import numpy as np
 from tg.errors import NotDifferentiable, message
 from tg.gradient import bilinear, loops
 from tg.gradient.batching import BatchTools
-from tg.gradient.selection import KINKS, Supports, both, either, inside, through_sum, zero_of
+from tg.gradient.conditions import both, either
+from tg.gradient.reading import KINKS
+from tg.gradient.selection import Supports, inside, through_sum, zero_of
 from tg.graph import loc as locs
 from tg.graph.collector import paused
 from tg.graph.nodes import Apply, Constant, Variable

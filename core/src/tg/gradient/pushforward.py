@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, final
 from tg.errors import NotDifferentiable, message
 from tg.gradient import bilinear, loops
 from tg.gradient.pullback import Tools, cotangents_of
-from tg.gradient.selection import KINKS, Supports, through_sum
+from tg.gradient.reading import KINKS
+from tg.gradient.selection import Supports, through_sum
 from tg.graph import loc as locs
 from tg.graph.nodes import Apply, Variable
 from tg.graph.op import Op

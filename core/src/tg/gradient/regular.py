@@ -114,9 +114,13 @@ class Regularity:
             found[key] = u, (made if isinstance(made, int) else made[u.index]) | _of_facts(u)
         return found[key_of(v)][1]
 
+    def of_all(self, values: Sequence[Variable]) -> list[int]:
+        """What is known of several values."""
+        return [self.of(v) for v in values]
+
     def of_steps(self, op: Scan | While, inputs: Sequence[Variable]) -> list[int]:
         """What is known of the operands of each step of a loop."""
-        return _steps(op, [self.of(v) for v in inputs])[0]
+        return _steps(op, self.of_all(inputs))[0]
 
 
 def _operands(v: Variable, stands_for: dict[int, tuple[Variable, Variable]]) -> tuple[Sequence[Variable], Way]:

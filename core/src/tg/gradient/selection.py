@@ -12,11 +12,26 @@ carried apart, because a value is linear in what was given, at its zeros too (`m
 from __future__ import annotations
 
 import functools
-import math
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
+from tg.gradient.conditions import MOVEMENTS, any_along, both, computed, either, has_axes, implies, wide
+from tg.gradient.reading import (
+    EVERYWHERE,
+    FIELDS,
+    MARKS,
+    OTHER,
+    PLAIN,
+    READERS,
+    Reader,
+    Support,
+    asked_inside,
+    asked_where_selected,
+    normalized,
+    of_constant,
+    read,
+)
 from tg.gradient.regular import REGULAR, Regularity
 from tg.graph.facts import holds
 from tg.graph.function_graph import freeze
@@ -24,188 +39,26 @@ from tg.graph.nodes import Constant, Variable, apply
 from tg.graph.traversal import key_of
 from tg.ops.contraction import MatMul
 from tg.ops.control import Call
-from tg.ops.cumulative import Accumulate, CumProdPullback
-from tg.ops.elementwise.arithmetic import (
-    absolute,
-    add,
-    asked_where,
-    at_kink,
-    divide,
-    masked_product,
-    multiply,
-    negative,
-    past_kink,
-    product_at_kink,
-    product_past_kink,
-    square,
-    subtract,
-)
-from tg.ops.elementwise.cast import Cast
-from tg.ops.elementwise.comparison import isinf, logical_and, logical_not, logical_or, not_equal, where
-from tg.ops.elementwise.complex import complex as complex_of
-from tg.ops.elementwise.complex import conjugate, imag, real
+from tg.ops.elementwise.arithmetic import add, asked_where, divide, masked_product, multiply, negative, subtract
+from tg.ops.elementwise.comparison import isinf, logical_or, not_equal, where
 from tg.ops.elementwise.record import align_ranks
-from tg.ops.indexing import Gather, Scatter, Slice, SliceUpdate
-from tg.ops.reduction import ProductOfOthers, Reduce
+from tg.ops.indexing import Slice, SliceUpdate
+from tg.ops.reduction import Reduce
 from tg.ops.shape import Named, broadcast_to, expand_dims_at, matrix_transpose
-from tg.ops.shape_ops import (
-    BroadcastTo,
-    Concatenate,
-    ExpandDims,
-    Reshape,
-    SpecifyShape,
-    Squeeze,
-    SumTo,
-    Transpose,
-    split_sizes,
-)
+from tg.ops.shape_ops import BroadcastTo, Concatenate, ExpandDims, split_sizes
 from tg.types.dtypes import BOOL, is_inexact, numpy_dtype
 from tg.types.lengths import same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from tg.gradient.conditions import Condition
     from tg.graph.checks import Check
     from tg.graph.nodes import Apply
-    from tg.graph.op import Op
 
     Place = tuple[int, str]  # of a condition: the number of a value, and a field of its support
-    Condition = Variable | bool  # True: everywhere; False: nowhere; else it broadcasts to the value, in its rank or 0-d
 
-
-class Support(NamedTuple):
-    """Conditions outside of which a value is 0, as is whatever it is multiplied by; and where it is a convention.
-
-    What is asked counts where the value is selected. The slope of |x| at 0 is 0 by convention, the mean of the slopes
-    from two opposite directions. So is its product with a slope of f in f(|x|), and with the derivatives of that slope
-    by what else it depends on; but it has no product with another convention, nor with the derivatives of a slope of g
-    in |g(x)|, beside which the sign of g may be one on both sides.
-    """
-
-    selected: Condition = True
-    asked: Condition = True
-    inward: Condition = False  # a cotangent that has passed a kink: slopes of the kink's inside are to multiply it
-    outward: Condition = False  # a tangent that has: slopes of what the kink is put into are to multiply it
-
-
-EVERYWHERE: Final = Support()
-LARGEST: Final = 1_000_000  # elements of conditions that are computed while a derivative is built
 FEW: Final = 4  # sums of values that are written into zeros, one in the other
-NOWHERE: Final = Support(False)
-FIELDS: Final = Support._fields  # that flow into inner graphs and out of them
-PLAIN: Final = Support._field_defaults
-
-
-def both(a: Condition, b: Condition) -> Condition:
-    """Conjunction."""
-    if a is False or b is False:
-        return False
-    if a is True or a is b:
-        return b
-    if b is True or _implies(a, b):
-        return a
-    if _implies(b, a):
-        return b
-    (u, s), (v, t) = _factors(a), _factors(b)
-    if isinstance(s, Constant) and isinstance(t, Constant) and not (u is True and v is True):
-        return both(both(u, v), both(s, t))
-    return _computed(logical_and.op, a, b)
-
-
-def either(a: Condition, b: Condition) -> Condition:
-    """Disjunction; of complements everything."""
-    if a is True or b is True or _are_opposite(a, b):
-        return True
-    if a is False or a is b:
-        return b
-    if b is False or _implies(b, a):
-        return a
-    if _implies(a, b):
-        return b
-    (u, s), (v, t) = _factors(a), _factors(b)
-    return both(u, either(s, t)) if u is v and u is not True else _computed(logical_or.op, a, b)
-
-
-def _factors(s: Condition) -> tuple[Condition, Condition]:
-    """A scalar and a mask whose conjunction a condition is; of any other True and itself."""
-    if isinstance(s, bool) or not s.type.ndim:
-        return s, True
-    if s.apply is not None and s.apply.key is logical_and:
-        for v, mask in (s.apply.inputs, s.apply.inputs[::-1]):
-            scalar = _narrow(v)
-            if not scalar.type.ndim:
-                return scalar, mask
-    return True, s
-
-
-def disjunction(parts: Iterable[Condition]) -> Condition:
-    """Where one of some conditions holds; nowhere if there are none."""
-    total: Condition = False
-    for part in parts:
-        total = either(total, part)
-    return total
-
-
-def _terms(s: Condition) -> list[tuple[Condition, Condition]]:
-    """The factors of the parts of a disjunction."""
-    if s is False:
-        return []
-    if isinstance(s, Variable) and s.apply is not None and s.apply.key is logical_or:
-        parts = [_factors(v) for v in s.apply.inputs]
-        if any(u is not True for u, _ in parts):
-            return parts
-    return [_factors(s)]
-
-
-def opposite(a: Condition) -> Condition:
-    """Negation."""
-    if isinstance(a, bool):
-        return not a
-    if a.apply is not None and a.apply.key is logical_not:
-        return a.apply.inputs[0]
-    return _computed(logical_not.op, a)
-
-
-def _computed(op: Op, *operands: Any) -> Condition:
-    """An op applied to conditions; what the program says already is computed, and may be everywhere or nowhere."""
-    if all(isinstance(v, Constant) for v in operands) and sum(v.data.size for v in operands) <= LARGEST:
-        (data,) = op.perform(*(v.data for v in operands))
-        return bool(data.flat[0]) if data.size and (data == data.flat[0]).all() else Constant(data)
-    (found,) = apply(op, align_ranks(operands) if op.pointwise else operands)
-    return found
-
-
-def _are_opposite(a: Condition, b: Condition) -> bool:
-    return any(
-        isinstance(u, Variable) and u.apply is not None and u.apply.key is logical_not and u.apply.inputs[0] is v
-        for u, v in ((a, b), (b, a))
-    )
-
-
-def _implies(a: Condition, b: Condition) -> bool:
-    """Whether b is known to hold wherever a does."""
-    while True:
-        if a is b:
-            return True
-        if not isinstance(a, Variable) or a.apply is None or a.apply.key is not logical_and:
-            return False
-        first, a = a.apply.inputs
-        if first is b:
-            return True
-
-
-def wide(s: Condition, v: Variable) -> Variable:
-    """A condition in the shape of the value."""
-    if isinstance(s, bool):
-        s = Constant(np.asarray(s))
-    if s.type.ndim == v.type.ndim and all(map(same, s.shape, v.shape)):
-        return s
-    shape = v.type.shape
-    if isinstance(s, Constant) and None not in shape and math.prod(shape) <= LARGEST:  # type: ignore[arg-type]
-        return Constant(np.array(np.broadcast_to(s.data, shape)))  # type: ignore[arg-type]
-    if v.apply is not None and type(v.apply.op) is BroadcastTo and not s.type.ndim:
-        return v.apply.op(s, *v.apply.inputs[1:])  # type: ignore[no-any-return]
-    return broadcast_to(s, v.shape)
 
 
 @final
@@ -244,7 +97,7 @@ class Supports:
                 continue
             reader = None if node is None else self._reader(node)
             if node is None or reader is None:
-                supports[key] = u, _of_constant(u) if isinstance(u, Constant) else EVERYWHERE
+                supports[key] = u, of_constant(u) if isinstance(u, Constant) else EVERYWHERE
                 stack.pop()
                 continue
             parts, plain = [], not reader.makes
@@ -267,12 +120,12 @@ class Supports:
                 supports[key] = u, EVERYWHERE
                 continue
             if reader.joins and any(one.asked is not True for one in parts):
-                parts = _asked_where_selected(parts, node.op)
+                parts = asked_where_selected(parts, node.op)
             fields = zip(*parts, strict=True)
-            supports[key] = u, _plain(Support(*(_read(reader, node, one, k) for k, one in enumerate(fields))))
+            supports[key] = u, normalized(Support(*(read(reader, node, one, k) for k, one in enumerate(fields))))
         return supports[key_of(v)][1]
 
-    def _reader(self, node: Apply) -> _Reader | None:
+    def _reader(self, node: Apply) -> Reader | None:
         reader = READERS.get(node.key)
         if reader is None and self.kinks and is_inexact(node.types[0].dtype) and not node.op.graph_fields:
             return OTHER
@@ -296,9 +149,9 @@ class Supports:
         if first.asked is False or second.asked is False:
             return None
         if first.asked is not True and self.is_regular(b):
-            first = _plain(first._replace(asked=True))
+            first = normalized(first._replace(asked=True))
         if second.asked is not True and self.is_regular(a):
-            second = _plain(second._replace(asked=True))
+            second = normalized(second._replace(asked=True))
         if undefined is False and first is EVERYWHERE and second is EVERYWHERE:
             return inside(a, lambda x: product(x, b))
         written = self._by_place(a, b, FEW, turns=turns)
@@ -325,9 +178,9 @@ class Supports:
             return None
         whole: Condition = True
         if t is not True and not self._stays_finite(a):
-            whole, a = (both(whole, t), a) if not _has_axes(t) else (whole, _opposite_of(a, b, t, -1))
+            whole, a = (both(whole, t), a) if not has_axes(t) else (whole, _opposite_of(a, b, t, -1))
         if s is not True and not self._stays_finite(b):
-            whole, b = (both(whole, s), b) if not _has_axes(s) else (whole, _opposite_of(b, a, s, -2))
+            whole, b = (both(whole, s), b) if not has_axes(s) else (whole, _opposite_of(b, a, s, -2))
         found: Variable = MatMul()(a, b)
         return found if isinstance(whole, bool) else where(whole, found, zero_of(found))
 
@@ -386,7 +239,7 @@ class Supports:
 
     def inside(self, inner: Sequence[Variable], operands: Sequence[Variable]) -> Supports:
         """Supports of what an inner graph makes of its inputs, which have the values of operands."""
-        return Supports(Regularity(inner, lambda: [*map(self.regularity.of, operands)]))
+        return Supports(Regularity(inner, functools.partial(self.regularity.of_all, operands)))
 
     def stand_in(self, leaf: Variable, outer: Support, v: Variable) -> tuple[Variable, list[tuple[Variable, Variable]]]:
         """A leaf of an inner graph that a value v with a support is given to, as a value with that support.
@@ -445,32 +298,6 @@ class Supports:
         }
 
 
-def _plain(support: Support) -> Support:
-    """The one support that says nothing, for any that does not."""
-    return EVERYWHERE if all(s is PLAIN[field] for field, s in zip(FIELDS, support, strict=True)) else support
-
-
-def _asked_where_selected(parts: Sequence[Support], op: Op) -> list[Support]:
-    """The supports of values whose elements meet, each asked for within its selection.
-
-    A selection that all have in common is that of the result, and a scalar of one too: it need not be said twice.
-    """
-    somewhere = [one.selected for one in parts if one.selected is not False]
-    if op.pointwise and all(s is somewhere[0] for s in somewhere):
-        own: list[Condition] = [one.selected is not False for one in parts]
-    else:
-        factors = [_factors(s) for s in somewhere]
-        is_common = all(u is factors[0][0] for u, _ in factors)
-        own = [_factors(one.selected)[1] if is_common and one.selected is not False else one.selected for one in parts]
-    return [one._replace(asked=both(s, one.asked)) for one, s in zip(parts, own, strict=True)]
-
-
-def _of_constant(c: Constant) -> Support:
-    """Zeros that a program writes are 0 by selection if all elements are; single ones are data."""
-    is_zero = is_inexact(c.type.dtype) and c.data.size > 0 and not c.data.any()
-    return NOWHERE if is_zero else EVERYWHERE
-
-
 def _is_finite(v: Variable) -> bool:
     return _is_number(v) if isinstance(v, Constant) and not v.data.ndim else holds(v, "finite")
 
@@ -521,7 +348,7 @@ def _stripped(v: Variable, s: Variable) -> Variable:
     """v without a choice of 0 that a condition implies."""
     while v.apply is not None and v.apply.key is where:
         c, x, y = v.apply.inputs
-        if not (isinstance(y, Constant) and not y.data.any() and _implies(s, c)):
+        if not (isinstance(y, Constant) and not y.data.any() and implies(s, c)):
             break
         v = x
     return v
@@ -551,256 +378,14 @@ def product(a: Variable, b: Variable, asked: Condition = True, other: Condition 
     return multiply.op(*align_ranks((a, b)))  # type: ignore[no-any-return]
 
 
-# --- readers ---------------------------------------------------------------------------------------------------------
-
-
-SELECTED, ASKED, INWARD, OUTWARD = range(4)
-MARKS: Final = {"inward": at_kink, "outward": past_kink}
-KINKS: Final = {product_at_kink, product_past_kink, at_kink, past_kink}
-
-
-class _Reader(NamedTuple):
-    """The way from the supports of operands (all, or those with these numbers) to that of the result."""
-
-    read: Callable[[Apply, Sequence[Condition], int], Condition]
-    operands: tuple[int, ...] = ()
-    makes: bool = False  # whether it is not everywhere though those of all operands are
-    joins: bool = False  # whether elements meet: what is asked of one counts where it is selected
-    unites: bool = False  # whether it is the union of what single operands give, each of whose parts gives a part
-
-
-def asked_inside(s: Support) -> Support:
-    """A support whose second condition is no wider than the first."""
-    return s if s.asked is True else s._replace(asked=both(s.selected, s.asked))
-
-
-def _read(reader: _Reader, node: Apply, parts: Sequence[Condition], field: int) -> Condition:
-    """A condition of the result: scalars stay outside of masks that are moved and joined, which are constants then."""
-    everywhere = field < INWARD
-    if not reader.makes and all(s is everywhere for s in parts):
-        return everywhere
-    if not reader.unites or getattr(node.op, "fn", None) not in (None, add):
-        return reader.read(node, parts, field)
-    terms = [_terms(s) for s in parts]
-    scalars = list({id(u): u for pairs in terms for u, _ in pairs}.values())
-    if all(u is True for u in scalars):
-        return reader.read(node, parts, field)
-    union: Condition = False
-    for scalar in scalars:
-        masks = [disjunction([m for u, m in pairs if u is scalar]) for pairs in terms]
-        union = either(union, both(scalar, reader.read(node, masks, field)))
-    return union
-
-
-def _narrow(c: Variable) -> Variable:
-    """A condition, of one that is repeated the scalar."""
-    v = c
-    while v.type.ndim and v.apply is not None and type(v.apply.op) in MOVEMENTS:
-        v = v.apply.inputs[0]
-    return v if not v.type.ndim else c
-
-
-def _of_choice(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
-    c, (x, y) = _narrow(node.inputs[0]), parts
-    if x is y or field == ASKED:
-        return either(x, y)
-    return both(c, x) if y is False else either(both(c, x), both(opposite(c), y))
-
-
-def _of_product(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
-    return either(*parts) if field >= INWARD else both(*parts)
-
-
-def _of_masked(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
-    total = _of_product(node, parts, field)
-    for asked in node.inputs[:2] if field == ASKED else ():
-        always = isinstance(asked, Constant) and bool(asked.data.all())
-        total = both(total, True if always else asked)
-    return total
-
-
-def _of_slope(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
-    return either(node.inputs[0], either(*parts)) if field == _side(node) else _of_product(node, parts, field)
-
-
-def _of_marked(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
-    return either(node.inputs[0], parts[0]) if field == _side(node) else parts[0]
-
-
-def _of_asked(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
-    return both(node.inputs[0], parts[0]) if field == ASKED else parts[0]
-
-
-def _side(node: Apply) -> int:
-    return OUTWARD if node.key in (product_past_kink, past_kink) else INWARD
-
-
-def _of_any(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
-    """Of an op of which no more is known: a convention wherever an operand is one."""
-    if field < INWARD:
-        return True
-    if node.op.pointwise:
-        return disjunction(parts)
-    return disjunction([anywhere(s, v) for s, v in zip(parts, node.inputs, strict=False)])
-
-
-def _of_row(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
-    """Of an op along an axis, by default the last."""
-    if field < INWARD:
-        return True
-    axis = getattr(node.op, "axis", -1)
-    return disjunction([_any_along(s, v, axis) for s, v in zip(parts, node.inputs, strict=False)])
-
-
-def anywhere(s: Condition, v: Variable) -> Condition:
-    """Whether a condition of a value holds of one of its elements."""
-    if isinstance(s, bool) or not s.type.ndim:
-        return s
-    return _computed(Reduce(logical_or, tuple(range(-v.type.ndim, 0))), wide(s, v))
-
-
-def _of_sum(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
-    return either(*parts)
-
-
-def _of_operand(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
-    return parts[0]
-
-
-def _of_cast(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
-    (x,) = node.inputs
-    return parts[0] if x.type.dtype != BOOL or field != SELECTED else _narrow(x)
-
-
-def _of_movement(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
-    (s, *_), (x, *rest) = parts, node.inputs
-    if isinstance(s, bool) or not s.type.ndim:
-        return s
-    if type(node.op) is BroadcastTo:  # broadcasts as it is
-        rank = len(node.types[0].shape)
-        return s if s.type.ndim == rank else expand_dims_at(s, tuple(range(-rank, -s.type.ndim)))
-    return _computed(node.op, wide(s, x), *rest)
-
-
-def _of_total(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
-    op, (s,) = node.op, parts
-    assert isinstance(op, Reduce)
-    if op.fn is not add and field < INWARD:
-        return True
-    if isinstance(s, bool) or not s.type.ndim:
-        return s
-    if _marks_places(s, op.axes):
-        return True
-    return _computed(Reduce(logical_or, op.axes), wide(s, node.inputs[0]))
-
-
-def _marks_places(s: Variable, axes: Sequence[int]) -> bool:
-    """Whether a condition is true at places along some axes at most; as of a sum, that there are any is not asked."""
-    node = s.apply
-    if node is None or not isinstance(node.op, Scatter | SliceUpdate) or node.op.fn is not None:
-        return False
-    along = node.op.axes if isinstance(node.op, Scatter) else range(-len(node.op.steps), 0)
-    base, value = (_narrow(v) for v in node.inputs[:2])
-    writes = isinstance(value, Constant) and bool(value.data.all()) and isinstance(base, Constant)
-    return writes and all(k in axes for k in along)
-
-
-def _of_matmul(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
-    """At most the rows of one operand and the columns of the other."""
-    rows, columns = (_any_along(s, v, axis) for s, v, axis in zip(parts, node.inputs, (-1, -2), strict=True))
-    return _of_product(node, (rows, columns), field)
-
-
-def _has_axes(s: Condition) -> bool:
-    return not isinstance(s, bool) and s.type.ndim > 0
-
-
 def _opposite_of(v: Variable, other: Variable, s: Condition, free: int) -> Variable:
     """A factor of a matrix product, 0 opposite of what is 0 by selection in all of the other's free axis."""
-    found = _any_along(s, other, free)
+    found = any_along(s, other, free)
     repeated = tuple(k - v.type.ndim for k, n in enumerate(v.type.shape[:-2]) if n == 1 and not same(other.shape[k], 1))
     if isinstance(found, Variable) and repeated:  # what is shared by many products is kept where one of them needs it
-        found = _computed(Reduce(logical_or, repeated), found)
+        found = computed(Reduce(logical_or, repeated), found)
         found = expand_dims_at(found, repeated) if isinstance(found, Variable) else found
     return v if isinstance(found, bool) else where(matrix_transpose(found), v, zero_of(v))
-
-
-def _any_along(s: Condition, v: Variable, axis: int) -> Condition:
-    if isinstance(s, bool) or not s.type.ndim:
-        return s
-    total = _computed(Reduce(logical_or, (axis,)), wide(s, v))
-    return expand_dims_at(total, (axis,)) if isinstance(total, Variable) else total
-
-
-def _of_counted(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
-    """Of an op that adds elements: where one of them is. A sum of bools is whether any is true."""
-    op, s = node.op, parts[0]
-    if isinstance(op, Accumulate) and op.fn is not add:
-        return _of_row(node, parts, field)
-    if isinstance(s, bool) or not s.type.ndim:
-        return s
-    return _computed(op, wide(s, node.inputs[0]), *node.inputs[1:])
-
-
-def _of_joined(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
-    if all(isinstance(s, bool) for s in parts) and len({*parts}) == 1:
-        return parts[0]
-    return _computed(node.op, *(wide(s, v) for s, v in zip(parts, node.inputs, strict=True)))
-
-
-def _of_update(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
-    op, (base, value), (x, v, *starts) = node.op, parts, node.inputs
-    assert isinstance(op, SliceUpdate)
-    if base is value and isinstance(base, bool):
-        return base
-    if op.fn is None or (op.fn is add and base is False):
-        return _computed(SliceUpdate(op.starts, op.steps), wide(base, x), wide(value, v), *starts)
-    return _of_any(node, parts, field)
-
-
-def _of_scatter(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
-    op, (base, value), (x, v, *at) = node.op, parts, node.inputs
-    assert isinstance(op, Scatter)
-    if base is True or (value is False and (base is False or op.fn is add)):
-        return base
-    if op.fn not in (None, add):
-        return _of_any(node, parts, field)
-    if op.fn is None or (base is False and value is True):
-        return _computed(Scatter(op.axes), wide(base, x), wide(value, v), *at)
-    return _computed(op, wide(base, x), wide(value, v), *at)
-
-
-MOVEMENTS: Final = (ExpandDims, Reshape, Squeeze, Transpose, Slice, Gather, BroadcastTo, SpecifyShape)
-
-READERS: Final[dict[object, _Reader]] = {
-    where: _Reader(_of_choice, (1, 2), joins=True),
-    multiply: _Reader(_of_product),
-    masked_product: _Reader(_of_masked, (2, 3), makes=True),
-    product_at_kink: _Reader(_of_slope, (1, 2), makes=True),
-    product_past_kink: _Reader(_of_slope, (1, 2), makes=True),
-    at_kink: _Reader(_of_marked, (1,), makes=True),
-    asked_where: _Reader(_of_asked, (1,), makes=True),
-    past_kink: _Reader(_of_marked, (1,), makes=True),
-    divide: _Reader(_of_operand, (0,)),
-    **dict.fromkeys((add, subtract, complex_of), _Reader(_of_sum, joins=True)),
-    **dict.fromkeys((negative, conjugate, absolute, square, real, imag), _Reader(_of_operand)),
-    **dict.fromkeys(MOVEMENTS, _Reader(_of_movement, (0,), unites=True)),
-    Named: _Reader(_of_operand),
-    Cast: _Reader(_of_cast, makes=True),
-    Reduce: _Reader(_of_total, joins=True, unites=True),
-    MatMul: _Reader(_of_matmul, joins=True),
-    SumTo: _Reader(_of_counted, (0,), joins=True, unites=True),
-    Accumulate: _Reader(_of_counted, joins=True, unites=True),
-    Concatenate: _Reader(_of_joined, unites=True),
-    SliceUpdate: _Reader(_of_update, (0, 1), joins=True, unites=True),
-    Scatter: _Reader(_of_scatter, (0, 1), joins=True, unites=True),
-    CumProdPullback: _Reader(_of_row),
-    ProductOfOthers: _Reader(_of_row),
-}
-OTHER: Final = _Reader(_of_any, joins=True)
-
-
-# --- infinities that a program writes --------------------------------------------------------------------------------
 
 
 def through_sum(fn: object, inputs: Sequence[Variable], k: int, dv: Variable) -> Variable:

@@ -1,0 +1,167 @@
+"""Conditions: where a value is selected or asked for, as variables that broadcast to it, or everywhere or nowhere."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tg.graph.nodes import Constant, Variable, apply
+from tg.ops.elementwise.comparison import logical_and, logical_not, logical_or
+from tg.ops.elementwise.record import align_ranks
+from tg.ops.indexing import Gather, Slice
+from tg.ops.reduction import Reduce
+from tg.ops.shape import broadcast_to, expand_dims_at
+from tg.ops.shape_ops import BroadcastTo, ExpandDims, Reshape, SpecifyShape, Squeeze, Transpose
+from tg.types.lengths import same
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tg.graph.op import Op
+
+    Condition = Variable | bool  # True: everywhere; False: nowhere; else it broadcasts to the value, in its rank or 0-d
+
+LARGEST: Final = 1_000_000  # elements of conditions that are computed while a derivative is built
+MOVEMENTS: Final = (ExpandDims, Reshape, Squeeze, Transpose, Slice, Gather, BroadcastTo, SpecifyShape)
+
+
+def both(a: Condition, b: Condition) -> Condition:
+    """Conjunction."""
+    if a is False or b is False:
+        return False
+    if a is True or a is b:
+        return b
+    if b is True or implies(a, b):
+        return a
+    if implies(b, a):
+        return b
+    (u, s), (v, t) = factors_of(a), factors_of(b)
+    if isinstance(s, Constant) and isinstance(t, Constant) and not (u is True and v is True):
+        return both(both(u, v), both(s, t))
+    return computed(logical_and.op, a, b)
+
+
+def either(a: Condition, b: Condition) -> Condition:
+    """Disjunction; of complements everything."""
+    if a is True or b is True or _are_opposite(a, b):
+        return True
+    if a is False or a is b:
+        return b
+    if b is False or implies(b, a):
+        return a
+    if implies(a, b):
+        return b
+    (u, s), (v, t) = factors_of(a), factors_of(b)
+    return both(u, either(s, t)) if u is v and u is not True else computed(logical_or.op, a, b)
+
+
+def factors_of(s: Condition) -> tuple[Condition, Condition]:
+    """A scalar and a mask whose conjunction a condition is; of any other True and itself."""
+    if isinstance(s, bool) or not s.type.ndim:
+        return s, True
+    if s.apply is not None and s.apply.key is logical_and:
+        for v, mask in (s.apply.inputs, s.apply.inputs[::-1]):
+            scalar = narrow(v)
+            if not scalar.type.ndim:
+                return scalar, mask
+    return True, s
+
+
+def disjunction(parts: Iterable[Condition]) -> Condition:
+    """Where one of some conditions holds; nowhere if there are none."""
+    total: Condition = False
+    for part in parts:
+        total = either(total, part)
+    return total
+
+
+def terms_of(s: Condition) -> list[tuple[Condition, Condition]]:
+    """The factors of the parts of a disjunction."""
+    if s is False:
+        return []
+    if isinstance(s, Variable) and s.apply is not None and s.apply.key is logical_or:
+        parts = [factors_of(v) for v in s.apply.inputs]
+        if any(u is not True for u, _ in parts):
+            return parts
+    return [factors_of(s)]
+
+
+def opposite(a: Condition) -> Condition:
+    """Negation."""
+    if isinstance(a, bool):
+        return not a
+    if a.apply is not None and a.apply.key is logical_not:
+        return a.apply.inputs[0]
+    return computed(logical_not.op, a)
+
+
+def computed(op: Op, *operands: Any) -> Condition:
+    """An op applied to conditions; what the program says already is computed, and may be everywhere or nowhere."""
+    if all(isinstance(v, Constant) for v in operands) and sum(v.data.size for v in operands) <= LARGEST:
+        (data,) = op.perform(*(v.data for v in operands))
+        return bool(data.flat[0]) if data.size and (data == data.flat[0]).all() else Constant(data)
+    (found,) = apply(op, align_ranks(operands) if op.pointwise else operands)
+    return found
+
+
+def _are_opposite(a: Condition, b: Condition) -> bool:
+    return any(
+        isinstance(u, Variable) and u.apply is not None and u.apply.key is logical_not and u.apply.inputs[0] is v
+        for u, v in ((a, b), (b, a))
+    )
+
+
+def implies(a: Condition, b: Condition) -> bool:
+    """Whether b is known to hold wherever a does."""
+    while True:
+        if a is b:
+            return True
+        if not isinstance(a, Variable) or a.apply is None or a.apply.key is not logical_and:
+            return False
+        first, a = a.apply.inputs
+        if first is b:
+            return True
+
+
+def wide(s: Condition, v: Variable) -> Variable:
+    """A condition in the shape of the value."""
+    if isinstance(s, bool):
+        s = Constant(np.asarray(s))
+    if s.type.ndim == v.type.ndim and all(map(same, s.shape, v.shape)):
+        return s
+    shape = v.type.shape
+    if isinstance(s, Constant) and None not in shape and math.prod(shape) <= LARGEST:  # type: ignore[arg-type]
+        return Constant(np.array(np.broadcast_to(s.data, shape)))  # type: ignore[arg-type]
+    if v.apply is not None and type(v.apply.op) is BroadcastTo and not s.type.ndim:
+        return v.apply.op(s, *v.apply.inputs[1:])  # type: ignore[no-any-return]
+    return broadcast_to(s, v.shape)
+
+
+def narrow(c: Variable) -> Variable:
+    """A condition, of one that is repeated the scalar."""
+    v = c
+    while v.type.ndim and v.apply is not None and type(v.apply.op) in MOVEMENTS:
+        v = v.apply.inputs[0]
+    return v if not v.type.ndim else c
+
+
+def anywhere(s: Condition, v: Variable) -> Condition:
+    """Whether a condition of a value holds of one of its elements."""
+    if isinstance(s, bool) or not s.type.ndim:
+        return s
+    return computed(Reduce(logical_or, tuple(range(-v.type.ndim, 0))), wide(s, v))
+
+
+def has_axes(s: Condition) -> bool:
+    """Whether a condition may differ between elements."""
+    return not isinstance(s, bool) and s.type.ndim > 0
+
+
+def any_along(s: Condition, v: Variable, axis: int) -> Condition:
+    """Whether a condition of a value holds of one of its elements along an axis, which stays with length 1."""
+    if isinstance(s, bool) or not s.type.ndim:
+        return s
+    total = computed(Reduce(logical_or, (axis,)), wide(s, v))
+    return expand_dims_at(total, (axis,)) if isinstance(total, Variable) else total
