@@ -47,6 +47,7 @@ IS_NOT = {
     "a sum with a written infinity": tg.where(S > 0, T, INF) * T,
     "what two left out differ by": tg.where(S > 0, S, INF) - tg.where(T > 0, T, INF),
     "a pole": tg.gammaln(S),
+    "an inverse of an integer part": 1 / tg.cast(tg.cast(tg.sigmoid(S), "int64"), "float64"),
     "1 plus what may be -1": 1 / (1 + tg.sin(S)),
     "1 less many probabilities": tg.log1p(-tg.sum(tg.sigmoid(X))),
     "1 less a product of matrices of them": tg.log1p(-tg.sigmoid(A) @ tg.sigmoid(X)),

@@ -45,6 +45,7 @@ from tg.ops.shape_ops import (
 )
 from tg.ops.softmax import LogSoftmax, LogSumExp, Share, Softmax
 from tg.ops.sorting import Sort
+from tg.types.dtypes import is_inexact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -166,6 +167,11 @@ def _all(node: Any, parts: Sequence[int]) -> int:
 
 def _first(node: Any, parts: Sequence[int]) -> int:
     return parts[0]
+
+
+def _cast(node: Any, parts: Sequence[int]) -> int:
+    (x,), (result,) = node.inputs, node.types
+    return parts[0] & ~NONZERO if is_inexact(x.type.dtype) and not is_inexact(result.dtype) else parts[0]
 
 
 def _is(known: int = 0, needed: int = REGULAR) -> Way:
@@ -441,7 +447,6 @@ MOVES: Final = (
     BroadcastTo,
     SpecifyShape,
     Named,
-    Cast,
     Assume,
     Required,
     StopGradient,
@@ -486,6 +491,7 @@ WAYS: Final[dict[object, Way]] = {
     exponential.xlogy: _weighted(POSITIVE),
     exponential.xlog1py: _weighted(NONNEGATIVE),
     **dict.fromkeys(MOVES, _first),
+    Cast: _cast,
     Concatenate: _all,
     SliceUpdate: _update,
     Scatter: _update,
