@@ -118,3 +118,12 @@ def test_there_is_no_zeroth_batch():
     found, done = collected("--every", "0")
     assert not found
     assert "--every: found 0, needed 1 or more" in done.stderr
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("jobs", ["0", "2"])
+def test_words_that_are_no_expression_are_refused(jobs):
+    found, done = collected("-k", "det of a zero", "-n", jobs)
+    assert not found
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "-k: found 'det of a zero', needed words joined by and, or, not: expected end" in done.stderr

@@ -95,6 +95,7 @@ def pytest_configure(config: pytest.Config) -> None:
         _prepare_certificate(config)
     if config.getoption("--every") < 1:
         raise pytest.UsageError(f"--every: found {config.getoption('--every')}, needed 1 or more")
+    _words(config)
     options = config.getoption("--backend-option")
     for name in (config.getoption("--backend") or available()) if options else ():
         try:
@@ -198,18 +199,27 @@ class BackendCases(pytest.Collector):
         return [item.name for item in self.session.items if item.parent is self]
 
 
+def _words(config: pytest.Config) -> Expression | None:
+    """The expression of `-k`; None if there is none.
+
+    Raises:
+        UsageError: it is no expression, of which workers of pytest-xdist would tell as an error of pytest's own.
+    """
+    words = config.option.keyword.lstrip()
+    try:
+        return Expression.compile(words) if words else None
+    except SyntaxError as error:
+        needed = "words joined by and, or, not"
+        raise pytest.UsageError(f"-k: found {words!r}, needed {needed}: {error}") from error
+
+
 def _chosen_by_words(collector: BackendCases) -> Callable[[Item], bool]:
     """Whether pytest will choose an item by `-k`: of thousands that it will not, none is built.
 
-    It looks for the words in names: the item's, those of what it stands in, and those of its marks. What is no
-    expression is left to pytest to refuse.
+    It looks for the words in names: the item's, those of what it stands in, and those of its marks.
     """
-    words = collector.config.option.keyword.lstrip()
-    if not words:
-        return lambda item: True
-    try:
-        expression = Expression.compile(words)
-    except SyntaxError:
+    expression = _words(collector.config)
+    if expression is None:
         return lambda item: True
     around = {node.name.lower() for node in collector.listchain() if not isinstance(node, pytest.Session)}
     around |= {mark for mark, plugin in MARKS.items() if collector.config.pluginmanager.hasplugin(plugin)}
