@@ -38,8 +38,8 @@ def both(a: Condition, b: Condition) -> Condition:
     if implies(b, a):
         return b
     (u, s), (v, t) = factors_of(a), factors_of(b)
-    if isinstance(s, Constant) and isinstance(t, Constant) and not (u is True and v is True):
-        return both(both(u, v), both(s, t))
+    if (u is not True and s is not True) or (v is not True and t is not True):
+        return both(both(u, v), both(s, t))  # scalars stay outside: masks are mostly constants, and meet as such
     return computed(logical_and.op, a, b)
 
 
