@@ -469,6 +469,10 @@ class FunctionGraph:
             return [self._resolved(t) if type(t) is TensorType else self._resolved_length(t) for t in given]
         return given
 
+    def refines(self, new: Variable, old: Variable) -> bool:
+        """Whether the type of one value, with all that is known of lengths, refines that of another."""
+        return new.type.refines(old.type) or self._resolved(new.symbolic_type).refines(old.type)
+
     def _resolved(self, t: TensorType) -> TensorType:
         if not self.needs.equal:
             return t
@@ -800,7 +804,7 @@ class _Sweep:
         before = graph.origins.get(id(node)) or _origin(node)
         origin = Origin(before.locs[:3], (*before.rules[-7:], rule))
         for old, new in zip(outputs, target, strict=True):
-            if not new.type.refines(old.type) and not graph._resolved(new.symbolic_type).refines(old.type):
+            if not graph.refines(new, old):
                 text = f"rewrite: {rule} replaced {old.type} by {new.type}"
                 raise RewriteError(message(text, ("node", f"{node.op.name}")))
         if graph.recorder is not None:

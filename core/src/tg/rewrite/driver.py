@@ -382,10 +382,10 @@ class _Sweeper:
             if found is not None:
                 return found
         if op.expands and self.phase in EXPANDING:
-            return self._expanded(node)
+            return self._expanded(node, outputs)
         return None
 
-    def _expanded(self, node: Apply) -> Replacement:
+    def _expanded(self, node: Apply, outputs: Outputs) -> Replacement:
         op = node.op
         if self.driver.supported(op, tuple(v.type for v in node.inputs)):
             return None
@@ -394,6 +394,8 @@ class _Sweeper:
         except Exception as error:  # noqa: BLE001 (raised again, named)
             raise self.driver.failed(error, "expansion of", op.name, node)  # noqa: B904 (it is the same)
         target = made if isinstance(made, tuple) else (made,)
+        pairs = zip(target, outputs, strict=True)
+        target = tuple(new if self.graph.refines(new, old) else _with_numbers(new, old) for new, old in pairs)
         self._check_new(target, node)
         return f"expand {op.name}", target
 
@@ -432,8 +434,8 @@ class _Sweeper:
 
 
 def _with_numbers(new: Variable, old: Variable) -> Variable:
-    """A new value with the lengths that were numbers before, where inside only a symbol says them now."""
-    if new.type.refines(old.type):
+    """A new value with the lengths that were numbers before, where only a symbol says them now."""
+    if new.type.refines(old.type) or new.type.ndim != old.type.ndim:
         return new
     pairs = zip(new.type.shape, old.type.shape, new.shape, strict=True)
     lengths = [b if a is None and b is not None else n for a, b, n in pairs]
