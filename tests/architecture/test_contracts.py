@@ -86,7 +86,15 @@ def test_names_are_numpy_names_where_numpy_has_them() -> None:
         "softplus",
     }
     own |= {"absolute_power", "direction", "flat_power", "inversion", "sech_squared", "sigmoid_slope", "signed_power"}
-    own |= {"asked_where", "matern_3_2", "matern_5_2", "past_kink", "product_past_kink", "radial_power"}
+    own |= {
+        "asked_where",
+        "asked_opposite",
+        "matern_3_2",
+        "matern_5_2",
+        "past_kink",
+        "product_past_kink",
+        "radial_power",
+    }
     own |= {"at_kink", "log_cosh", "masked_product", "product_at_kink", "flat_root", "radius", "sech"}  # of derivatives
     own |= {"bitwise_invert", "stop_gradient", "wrap_index"}
     own |= {"assume", "grad_clip", "grad_scale"}

@@ -536,6 +536,7 @@ LEFT_OUT: Final[dict[str, str]] = {
             "at_kink",
             "past_kink",
             "asked_where",
+            "asked_opposite",
             "kink",
             "where",
             "complex",

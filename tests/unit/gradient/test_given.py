@@ -74,3 +74,21 @@ def test_reverse_over_forward_has_no_nan_beside_elements_that_are_not_asked_for(
     root = np.sqrt(0.5)
     np.testing.assert_allclose(f(weights, parts, [0.0, 1.0], [0.0, 0.0]), [[0, -0.5 / root], [0, -0.5 / root]])
     np.testing.assert_allclose(f(weights, parts, [0.0, 0.0], [0.0, 1.0]), [[0, -0.5 / root], [0, 0]], atol=1e-15)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_product_of_two_tangents_is_linear_in_both_at_their_zeros(backend: str) -> None:
+    x, s, t = tg.vector("x"), tg.vector("s"), tg.vector("t")
+    root = tg.sqrt(x) - 1
+    twice = tg.jvp(tg.jvp(tg.dot(root, root), x, s), x, t)
+    by_s, by_t = tg.grad(twice, s), tg.grad(twice, t)
+    mixed = [tg.grad(tg.sum(by_s), t), tg.grad(tg.sum(by_t), s), tg.jvp(by_s, t, tg.ones_like(t))]
+    f = tg.function([x, s, t], [twice, by_s, by_t, *mixed], backend=backend)
+    curvature = np.array([1 / 16, np.inf])  # of x - 2 sqrt(x) + 1
+    for a in UNITS:
+        for b in UNITS:
+            with np.errstate(invalid="ignore"):
+                asked = np.where((a != 0) & (b != 0), curvature, 0).sum()
+                expected = [asked, np.where(b != 0, curvature, 0), np.where(a != 0, curvature, 0)]
+            for found, value in zip(f(AT, a, b), [*expected, curvature, curvature, curvature], strict=True):
+                np.testing.assert_allclose(found, value, rtol=1e-14)

@@ -27,6 +27,7 @@ from tg.ops.cumulative import Accumulate, CumProdPullback
 from tg.ops.elementwise.arithmetic import (
     absolute,
     add,
+    asked_opposite,
     asked_where,
     at_kink,
     divide,
@@ -293,7 +294,7 @@ READERS: Final[dict[object, Reader]] = {
     product_at_kink: Reader(_of_slope, (1, 2), makes=True),
     product_past_kink: Reader(_of_slope, (1, 2), makes=True),
     at_kink: Reader(_of_marked, (1,), makes=True),
-    asked_where: Reader(_of_asked, (1,), makes=True),
+    **dict.fromkeys((asked_where, asked_opposite), Reader(_of_asked, (1,), makes=True)),
     past_kink: Reader(_of_marked, (1,), makes=True),
     divide: Reader(_of_operand, (0,)),
     **dict.fromkeys((add, subtract, complex_of), Reader(_of_sum, joins=True)),

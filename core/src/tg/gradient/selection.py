@@ -39,7 +39,16 @@ from tg.graph.nodes import Constant, Variable, apply
 from tg.graph.traversal import key_of
 from tg.ops.contraction import MatMul
 from tg.ops.control import Call
-from tg.ops.elementwise.arithmetic import add, asked_where, divide, masked_product, multiply, negative, subtract
+from tg.ops.elementwise.arithmetic import (
+    add,
+    asked_opposite,
+    asked_where,
+    divide,
+    masked_product,
+    multiply,
+    negative,
+    subtract,
+)
 from tg.ops.elementwise.comparison import isinf, logical_or, not_equal, where
 from tg.ops.elementwise.record import align_ranks
 from tg.ops.indexing import Slice, SliceUpdate
@@ -168,19 +177,25 @@ class Supports:
         return found if isinstance(selected, bool) else where.op(*align_ranks((selected, found, zero_of(found))))
 
     def matmul(self, a: Variable, b: Variable) -> Variable | None:
-        """The matrix product, in which the zeros by selection of one operand meet nothing of the other.
+        """The matrix product; what one operand is 0 by selection in, or is not asked for, meets nothing of the other.
 
         That holds of rows and columns that are 0 as a whole: where some of their elements are selected, an infinite
         one opposite is NaN in all the sums that it has a part in. None if the product is 0 everywhere.
         """
-        s, t = self.of(a).selected, self.of(b).selected
-        if s is False or t is False:
+        first, second = self.of(a), self.of(b)
+        if any(s is False for s in (first.selected, second.selected, first.asked, second.asked)):
             return None
-        whole: Condition = True
-        if t is not True and not self._stays_finite(a):
-            whole, a = (both(whole, t), a) if not has_axes(t) else (whole, _opposite_of(a, b, t, -1))
-        if s is not True and not self._stays_finite(b):
-            whole, b = (both(whole, s), b) if not has_axes(s) else (whole, _opposite_of(b, a, s, -2))
+        left, right = (EVERYWHERE if self._stays_finite(v) else s for v, s in ((a, second), (b, first)))
+        whole = both(*(True if has_axes(s.selected) else s.selected for s in (left, right)))
+        x, y = a, b
+        if has_axes(left.selected):
+            a = where(_opposite(a, y, left.selected, -1), a, zero_of(a))
+        if has_axes(right.selected):
+            b = where(_opposite(b, x, right.selected, -2), b, zero_of(b))
+        if left.asked is not True:
+            a = asked_opposite(_opposite(a, y, left.asked, -1), a)
+        if right.asked is not True:
+            b = asked_opposite(_opposite(b, x, right.asked, -2), b)
         found: Variable = MatMul()(a, b)
         return found if isinstance(whole, bool) else where(whole, found, zero_of(found))
 
@@ -378,14 +393,14 @@ def product(a: Variable, b: Variable, asked: Condition = True, other: Condition 
     return multiply.op(*align_ranks((a, b)))  # type: ignore[no-any-return]
 
 
-def _opposite_of(v: Variable, other: Variable, s: Condition, free: int) -> Variable:
-    """A factor of a matrix product, 0 opposite of what is 0 by selection in all of the other's free axis."""
+def _opposite(v: Variable, other: Variable, s: Condition, free: int) -> Condition:
+    """Where a factor of a matrix product is opposite of what a condition holds of along the other's free axis."""
     found = any_along(s, other, free)
     repeated = tuple(k - v.type.ndim for k, n in enumerate(v.type.shape[:-2]) if n == 1 and not same(other.shape[k], 1))
     if isinstance(found, Variable) and repeated:  # what is shared by many products is kept where one of them needs it
         found = computed(Reduce(logical_or, repeated), found)
         found = expand_dims_at(found, repeated) if isinstance(found, Variable) else found
-    return v if isinstance(found, bool) else where(matrix_transpose(found), v, zero_of(v))
+    return matrix_transpose(found) if has_axes(found) else found
 
 
 def through_sum(fn: object, inputs: Sequence[Variable], k: int, dv: Variable) -> Variable:

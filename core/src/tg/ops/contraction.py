@@ -9,7 +9,7 @@ import numpy as np
 from tg.errors import DtypeError, ShapeError, message
 from tg.graph.facts import TRIANGULAR, ZEROS, facts_of
 from tg.graph.op import Op
-from tg.ops.elementwise.arithmetic import add, multiply
+from tg.ops.elementwise.arithmetic import add, asked_opposite, multiply
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.complex import conjugate
 from tg.ops.elementwise.record import align_ranks
@@ -91,7 +91,8 @@ class MatMul(Op):
         (x, y), (dz,) = inputs, cotangents
         if dz is None:
             return (None, None)
-        dx, dy = tools.supports.matmul(dz, matrix_transpose(y)), tools.supports.matmul(matrix_transpose(x), dz)
+        dx = tools.supports.matmul(dz, matrix_transpose(_whole(y)))
+        dy = tools.supports.matmul(matrix_transpose(_whole(x)), dz)
         return tuple(None if dv is None else sum_to(dv, v.shape) for v, dv in ((x, dx), (y, dy)))
 
     def pushforward(
@@ -99,8 +100,8 @@ class MatMul(Op):
     ) -> Sequence[Variable | None]:
         """dx y + x dy."""
         (x, y), (dx, dy) = inputs, tangents
-        first = None if dx is None else tools.supports.matmul(dx, y)
-        second = None if dy is None else tools.supports.matmul(x, dy)
+        first = None if dx is None else tools.supports.matmul(dx, _whole(y))
+        second = None if dy is None else tools.supports.matmul(_whole(x), dy)
         return (second if first is None else first if second is None else add(first, second),)
 
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
@@ -108,6 +109,11 @@ class MatMul(Op):
         return (
             self(*(v if b else expand_dims_at(v, (-v.type.ndim - 1,)) for v, b in zip(inputs, batched, strict=True))),
         )
+
+
+def _whole(v: Variable) -> Variable:
+    """A factor, of one that is 0 opposite of what is not asked for in the other the whole: the product is linear."""
+    return v.apply.inputs[1] if v.apply is not None and v.apply.key is asked_opposite else v
 
 
 def _product_facts(x: Variable, y: Variable) -> set[str]:

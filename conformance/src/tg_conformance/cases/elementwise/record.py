@@ -160,9 +160,9 @@ def _broadcasting(
     few = tuple(d for d in ("bool", "int32", "uint8", "float32", "float64") if d in dtypes)[-2:] or dtypes[-1:]
     inputs = _inputs(fn, facts.domains)
     shapes: tuple[tuple[tuple[int | str, ...], ...], ...] = (
-        (draw.RANK_3, draw.RANK_3[1:], draw.RANK_3),
-        (("n", 1), (1, "m"), ()),
-        ((), ("n", "m"), ("m",)),
+        (draw.RANK_3, draw.RANK_3[1:], draw.RANK_3, draw.RANK_3[2:]),
+        (("n", 1), (1, "m"), (), ("n", 1)),
+        ((), ("n", "m"), ("m",), ()),
     )
     for name, chosen in zip(("row", "outer", "scalar"), shapes, strict=True):
         made = [
@@ -178,7 +178,7 @@ def loop_dtypes(fn: ElementwiseFunction) -> tuple[str, ...]:
 
 
 def _has_loop(fn: ElementwiseFunction, dtype: str) -> bool:
-    kinds = ("bool",) * _has_condition(fn) + (dtype,) * (fn.arity - _has_condition(fn))
+    kinds = ("bool",) * _conditions(fn) + (dtype,) * (fn.arity - _conditions(fn))
     try:
         return fn.loop(kinds)[0] == kinds
     except DtypeError:
@@ -186,18 +186,18 @@ def _has_loop(fn: ElementwiseFunction, dtype: str) -> bool:
 
 
 def _operand(fn: ElementwiseFunction, k: int, shape: tuple[str, ...], **facts: Any) -> Input:
-    return Input("bool" if k == 0 and _has_condition(fn) else None, shape, **facts)
+    return Input("bool" if k < _conditions(fn) else None, shape, **facts)
 
 
-def _has_condition(fn: ElementwiseFunction) -> bool:
-    """Whether the first operand is a condition, and others are not."""
+def _conditions(fn: ElementwiseFunction) -> int:
+    """How many of the first operands are conditions, where others are not."""
     if fn.arity == 1:
-        return False
+        return 0
     try:
-        (first, second, *_), _ = fn.loop(("float64",) * fn.arity)
+        kinds, _ = fn.loop(("float64",) * fn.arity)
     except DtypeError:
-        return False
-    return first == "bool" != second
+        return 0
+    return next((k for k, kind in enumerate(kinds) if kind != "bool"), 0)
 
 
 def _inputs(

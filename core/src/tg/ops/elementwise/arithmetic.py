@@ -488,6 +488,12 @@ asked_where = binary(
     d=(None, lambda asked, x, y: 1), accuracy=0, cost=0.1, expansion=broadcast_with, only_derives=True,
     facts=lambda asked, x: [*facts_of(x)],
 )  # fmt: skip
+asked_opposite = binary(
+    "asked_opposite", lambda asked, x: np.where(asked, x, np.zeros((), x.dtype)), _kept_loops,
+    "x where the condition holds, else 0: a factor opposite of another that is 0 there; derivatives are those of x.",
+    d=(None, lambda asked, x, y: 1), accuracy=0, cost=0.5,
+    expansion=lambda asked, x: where(asked, x, numpy_dtype(x.type.dtype).type(0)), only_derives=True,
+)  # fmt: skip
 masked_product = quaternary(
     "masked_product", lambda a, b, x, y: np.where(a & b, x * y, np.zeros((), x.dtype)), _asked_loops,
     "x * y where both conditions hold, else 0; x is 0 where the first does not, y where the second does not.",
@@ -645,6 +651,7 @@ FAMILY = Family(
         at_kink,
         past_kink,
         asked_where,
+        asked_opposite,
         flat_power,
         absolute_power,
         signed_power,
