@@ -10,6 +10,7 @@ import scipy.linalg
 
 import tg
 import tg.linalg
+from tg import plugin
 from tg.graph.function_graph import freeze
 from tg.graph.op import Op
 from tg.ops.catalog import MODULES
@@ -395,3 +396,17 @@ def test_the_largest_eigenvalue_beside_equal_ones_has_second_derivatives():
     wanted = 2 * (unit @ (WEIGHTS + WEIGHTS.T) @ across) / 9
     value = tg.function([a], found, backend="perform")(np.outer(u, u))
     np.testing.assert_allclose(value, (wanted + wanted.T) / 2, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("backend", [one.name for one in plugin.registry().backends() if one.is_available])
+def test_pivots_behind_one_that_is_nan_are_nan(backend):
+    known = np.array([[1.0, 2.0], [3.0, 4.0]])
+    matrices = np.array([[[np.nan, 1.0], [1.0, 1.0]], known, [[np.nan, 2.0], [3.0, 1.0]]])
+    a, one = tg.tensor("a", "float64", (None, None, None)), tg.matrix("one")
+    lost = tg.isnan(tg.linalg.diagonal(tg.linalg.lu_factor(a)[0]))
+    np.testing.assert_array_equal(
+        tg.function([a], lost, backend=backend)(matrices), [[True, True], [False, False], [True, True]]
+    )
+    factors, pivots = tg.function([one], list(tg.linalg.lu_factor(one)), backend=backend)(known)
+    np.testing.assert_allclose(factors, [[3, 4], [1 / 3, 2 / 3]], rtol=1e-15)
+    np.testing.assert_array_equal(pivots, [1, 1])

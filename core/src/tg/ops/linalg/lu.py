@@ -58,8 +58,11 @@ class LU(Op):
         return (a, TensorType("int32", [*lead, few]), TensorType("int32", [*lead, m]))
 
     def perform(self, a: Array) -> tuple[Array, ...]:
-        """LAPACK's, if there is one."""
-        factors, pivots = getrf(a)[:2] if has_lapack() else _factorized(a)
+        """LAPACK's, if there is one, where there is no NaN: behind a first pivot of NaN OpenBLAS's may be numbers."""
+        lost = np.isnan(a).any((-2, -1))
+        factors, pivots = getrf(a)[:2] if has_lapack() and not lost.all() else _factorized(a)
+        if lost.any() and not lost.all():
+            factors[lost], pivots[lost] = _factorized(a[lost])
         order = np.broadcast_to(np.arange(a.shape[-2], dtype=np.int32), a.shape[:-1]).copy()
         for index in np.ndindex(a.shape[:-2]):
             for k, row in enumerate(pivots[index]):
