@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tg.errors import InputError, message
-from tg.gradient import loops
+from tg.gradient import loop_batches
 from tg.graph import loc as locs
 from tg.graph.checks import Check
 from tg.graph.function_graph import freeze
@@ -144,15 +144,15 @@ class BatchTools:
 
     def batch_scan(self, op: Scan, *given: Any) -> Sequence[Any]:
         """One loop of batched steps."""
-        return loops.batch_scan(self, op, *given)
+        return loop_batches.batch_scan(self, op, *given)
 
     def batch_while(self, op: While, *given: Any) -> Sequence[Any]:
         """One loop until no element goes on, or one for each."""
-        return loops.batch_while(self, op, *given)
+        return loop_batches.batch_while(self, op, *given)
 
     def batch_cond(self, op: Cond, *given: Any) -> Sequence[Any]:
         """Batched branches, or all of them."""
-        return loops.batch_cond(self, op, *given)
+        return loop_batches.batch_cond(self, op, *given)
 
     def batch_custom(
         self, op: Custom, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]

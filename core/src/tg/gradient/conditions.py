@@ -139,6 +139,14 @@ def wide(s: Condition, v: Variable) -> Variable:
     return broadcast_to(s, v.shape)
 
 
+def carried(s: Condition, v: Variable) -> Variable:
+    """A condition of a value as one that goes into an inner graph or out of it: a scalar, or in the value's shape."""
+    if isinstance(s, bool):
+        return Constant(np.asarray(s))
+    scalar = narrow(s)
+    return wide(s, v) if scalar.type.ndim else scalar
+
+
 def narrow(c: Variable) -> Variable:
     """A condition, of one that is repeated the scalar."""
     v = c
@@ -151,7 +159,7 @@ def anywhere(s: Condition, v: Variable) -> Condition:
     """Whether a condition of a value holds of one of its elements."""
     if isinstance(s, bool) or not s.type.ndim:
         return s
-    return computed(Reduce(logical_or, tuple(range(-v.type.ndim, 0))), wide(s, v))
+    return computed(Reduce(logical_or, tuple(range(-v.type.ndim, 0))), s)
 
 
 def has_axes(s: Condition) -> bool:
@@ -160,8 +168,16 @@ def has_axes(s: Condition) -> bool:
 
 
 def any_along(s: Condition, v: Variable, axis: int) -> Condition:
-    """Whether a condition of a value holds of one of its elements along an axis, which stays with length 1."""
+    """Whether a condition of a value holds of one of its elements along an axis, which stays with length 1.
+
+    A scalar, where no other axis is left along which it differs.
+    """
     if isinstance(s, bool) or not s.type.ndim:
         return s
-    total = computed(Reduce(logical_or, (axis,)), wide(s, v))
+    rest = s.type.shape[:axis] + s.type.shape[s.type.ndim + axis + 1 :]
+    if all(n == 1 for n in rest):
+        return anywhere(s, v)
+    if s.type.shape[axis] == 1:
+        return s
+    total = computed(Reduce(logical_or, (axis,)), s)
     return expand_dims_at(total, (axis,)) if isinstance(total, Variable) else total

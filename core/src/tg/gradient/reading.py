@@ -47,7 +47,7 @@ from tg.ops.elementwise.complex import conjugate, imag, real
 from tg.ops.indexing import Scatter, SliceUpdate
 from tg.ops.reduction import ProductOfOthers, Reduce
 from tg.ops.shape import Named, expand_dims_at
-from tg.ops.shape_ops import BroadcastTo, Concatenate, SumTo
+from tg.ops.shape_ops import BroadcastTo, Concatenate, ExpandDims, Squeeze, SumTo, Transpose
 from tg.types.dtypes import BOOL, is_inexact
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ def _of_movement(node: Apply, parts: Sequence[Condition], field: int) -> Conditi
     if type(node.op) is BroadcastTo:  # broadcasts as it is
         rank = len(node.types[0].shape)
         return s if s.type.ndim == rank else expand_dims_at(s, tuple(range(-rank, -s.type.ndim)))
-    return computed(node.op, wide(s, x), *rest)
+    return computed(node.op, s if type(node.op) in (ExpandDims, Squeeze, Transpose) else wide(s, x), *rest)
 
 
 def _of_total(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
@@ -229,7 +229,7 @@ def _of_total(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
         return s
     if _marks_places(s, op.axes):
         return True
-    return computed(Reduce(logical_or, op.axes), wide(s, node.inputs[0]))
+    return computed(Reduce(logical_or, op.axes), s)
 
 
 def _marks_places(s: Variable, axes: Sequence[int]) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from tg.gradient.conditions import MOVEMENTS, any_along, both, computed, either, has_axes, implies, wide
+from tg.gradient.conditions import MOVEMENTS, any_along, both, carried, computed, either, has_axes, implies
 from tg.gradient.reading import (
     EVERYWHERE,
     FIELDS,
@@ -57,6 +57,7 @@ from tg.ops.shape import Named, broadcast_to, expand_dims_at, matrix_transpose
 from tg.ops.shape_ops import BroadcastTo, Concatenate, ExpandDims, split_sizes
 from tg.types.dtypes import BOOL, is_inexact, numpy_dtype
 from tg.types.lengths import same
+from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -261,8 +262,8 @@ class Supports:
 
         Besides, pairs of a further leaf and the condition that is given to it.
         """
-        conditions = {field: wide(s, v) for field, s in zip(FIELDS, outer, strict=True) if s is not PLAIN[field]}
-        flags = {field: Variable(leaf.type.with_dtype(BOOL)) for field in conditions}
+        conditions = {field: carried(s, v) for field, s in zip(FIELDS, outer, strict=True) if s is not PLAIN[field]}
+        flags = {field: flag_of(leaf, whole=has_axes(s)) for field, s in conditions.items()}
         return self.stated(leaf, flags), [(flag, conditions[field]) for field, flag in flags.items()]
 
     def stated(self, v: Variable, conditions: Mapping[str, Variable]) -> Variable:
@@ -304,13 +305,18 @@ class Supports:
         return {k: v if v is None or k not in fields else self.stated(v, fields[k]) for k, v in values.items()}
 
     def places(self, values: Mapping[int, Variable]) -> dict[Place, Variable]:
-        """The conditions of numbered values that are not everywhere, each in its value's shape, by number and field."""
+        """Conditions of numbered values that are not everywhere, each a scalar or in its value's shape."""
         return {
-            (k, field): wide(s, v)
+            (k, field): carried(s, v)
             for k, v in values.items()
             for field, s in zip(FIELDS, asked_inside(self.of(v)), strict=True)
             if s is not PLAIN[field]
         }
+
+
+def flag_of(v: Variable, *, whole: bool) -> Variable:
+    """A leaf for a condition of a value: in its shape, or a scalar."""
+    return Variable(v.type.with_dtype(BOOL) if whole else TensorType(BOOL))
 
 
 def _is_finite(v: Variable) -> bool:
