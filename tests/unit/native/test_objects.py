@@ -42,7 +42,7 @@ def test_a_table_without_a_function_is_noticed(monkeypatch):
 def copying(found, *, declines=True, fails=True):
     """An entry as it should be, in Python, and ones that are not."""
 
-    def make(graph, signature, code):
+    def make(interface, signature, code):
         def call(*args, **kwargs):
             usual = len(args) == 2 and not kwargs and isinstance(args[0], np.ndarray) and args[0].flags.c_contiguous
             usual = usual and args[0].shape[0] != 1 and not isinstance(args[1], complex)

@@ -13,7 +13,7 @@ import tg
 from tg.functions.compiled import Function
 from tg.link.linker import Executable
 from tg.types.dtypes import DTYPES, numpy_dtype
-from tg_native.calls.entry import patience
+from tg_native.calls.interface import interface_of
 
 pytestmark = pytest.mark.sampled(2)
 HOSTILE = (
@@ -440,7 +440,7 @@ def test_a_failing_update_stores_nothing_and_a_kept_result_is_not_changed(backen
 
 def test_the_gil_is_kept_for_what_is_bounded_by_its_lengths_and_short(backend):
     def of(inputs, outputs):
-        return patience(tg.function(inputs, outputs, backend=backend).graph)
+        return interface_of(tg.function(inputs, outputs, backend=backend).graph).patience
 
     x, y, A = tg.vector("x"), tg.vector("y"), tg.matrix("A")
     assert of([x], x + 1) > of([x], [tg.exp(x) * x + 1, tg.sum(x * x)]) > 10

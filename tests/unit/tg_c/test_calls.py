@@ -15,7 +15,8 @@ from tg.link.signature import Signature
 from tg.types.tensor_type import TensorType
 from tg.variables.structure import LEAF, Structure
 from tg_c import entry, unit
-from tg_native.calls.entry import MOST, Native, patience
+from tg_native.calls.entry import Native
+from tg_native.calls.interface import MOST, interface_of
 
 
 class Point(typing.NamedTuple):
@@ -51,12 +52,12 @@ long long tg_run(const void *const *inputs, const long long *dims, void *const *
 
 def test_other_threads_run_during_a_long_call():
     waiting = unit.load(WAITING)
-    graph = FrozenGraph(1, [TensorType("int64", (2000,))], [], [], [0])
+    interface = interface_of(FrozenGraph(1, [TensorType("int64", (2000,))], [], [], [0]))
     native = Native(waiting.address("tg_run"), 0, (), waiting)
-    call = entry.make(graph, native, Signature(lambda *_: pytest.fail("declined"), Structure(LEAF)))
+    call = entry.make(interface, native, Signature(lambda *_: pytest.fail("declined"), Structure(LEAF)))
     assert call is not None
     flag, found = np.zeros(2000, np.int64), []
-    assert flag.size > patience(graph)
+    assert flag.size > interface.patience
     thread = threading.Thread(target=lambda: found.append(call(flag)))
     thread.start()
     flag[0] = 7  # it waits for this

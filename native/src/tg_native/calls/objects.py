@@ -22,9 +22,12 @@ from tg.link.signature import Signature
 from tg.types.dtypes import numpy_dtype
 from tg.types.tensor_type import TensorType
 from tg.variables.structure import LEAF, Structure
+from tg_native.calls.interface import interface_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from tg_native.calls.interface import Interface
 
 T = TypeVar("T")
 
@@ -43,7 +46,7 @@ NUMPY_FUNCTIONS: Final = {  # and one variable, by their places, which never cha
     "PyDataMem_GetHandler": 305,
     "PyDataMem_DefaultHandler": 306,
 }
-PROBED: Final = FrozenGraph(2, [TensorType("float64", (None, 3)), TensorType("float32")], [], [], [0, 1])
+PROBED: Final = interface_of(FrozenGraph(2, [TensorType("float64", (None, 3)), TensorType("float32")], [], [], [0, 1]))
 
 
 @functools.cache
@@ -94,7 +97,7 @@ def scalar_type(dtype: str) -> int:
     return id(kind.type)
 
 
-def tried(opener: Callable[[], T], make: Callable[[T, FrozenGraph, Signature, int], Callable[..., Any]]) -> T | None:
+def tried(opener: Callable[[], T], make: Callable[[T, Interface, Signature, int], Callable[..., Any]]) -> T | None:
     """What makes entries; None where objects, arrays or scalars are not as it expects them.
 
     Args:
@@ -107,7 +110,7 @@ def tried(opener: Callable[[], T], make: Callable[[T, FrozenGraph, Signature, in
     return found if found is not None and works(functools.partial(make, found)) else None
 
 
-def works(make: Callable[[FrozenGraph, Signature, int], Callable[..., Any]]) -> bool:
+def works(make: Callable[[Interface, Signature, int], Callable[..., Any]]) -> bool:
     """Whether calls through an entry give what they must.
 
     Args:

@@ -15,15 +15,16 @@ from tg_native.calls.entry import Native, record
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.backend import FrozenGraph, Signature
+    from tg.backend import Signature
+    from tg_native.calls.interface import Interface
 
 ENTRY: Final = Flags(level=1)  # more takes longer to compile and no less to call
 
 
-def make(graph: FrozenGraph, native: Native, signature: Signature) -> Callable[..., Any] | None:
+def make(interface: Interface, native: Native, signature: Signature) -> Callable[..., Any] | None:
     """A function that is called as the compiled one is; None where this machine has no entry for it."""
     library = opened()
-    return _by_record(library, graph, native, signature) if library is not None else None
+    return _by_record(library, interface, native, signature) if library is not None else None
 
 
 def memory() -> tuple[int, int]:
@@ -43,9 +44,9 @@ def release() -> int:
 
 
 def _by_record(
-    library: ctypes.PyDLL, graph: FrozenGraph, native: Native, signature: Signature
+    library: ctypes.PyDLL, interface: Interface, native: Native, signature: Signature
 ) -> Callable[..., Any] | None:
-    found = record(graph, native, signature, objects.scalar_type)
+    found = record(interface, native, signature, objects.scalar_type)
     return library.tg_entry((found.words, *found.objects)) if found is not None else None
 
 
@@ -65,6 +66,6 @@ def _bound() -> ctypes.PyDLL:
     return library
 
 
-def _probe(library: ctypes.PyDLL, graph: FrozenGraph, signature: Signature, code: int) -> Any:
+def _probe(library: ctypes.PyDLL, interface: Interface, signature: Signature, code: int) -> Any:
     probe = ctypes.cast(library.tg_probe, ctypes.c_void_p).value or 0
-    return _by_record(library, graph, Native(probe, 0, (code,), library), signature)
+    return _by_record(library, interface, Native(probe, 0, (code,), library), signature)

@@ -19,6 +19,7 @@ from tg_c.text import TYPEDEFS, comment
 from tg_c.ticks import DECLARATIONS
 from tg_c.written import Program
 from tg_native.calls.blas import NO_BLAS, blas
+from tg_native.calls.interface import interface_of
 from tg_native.graphs import unit as graphs
 from tg_native.graphs.failure import STATUS
 from tg_native.graphs.written import NAMES
@@ -166,7 +167,8 @@ class Unit(graphs.Unit):
         shown, reuses = partial(self._shown, text), main.overwriting.legal()
         repeats = len(texts) > 1  # what an inner graph does is done again and again
         level, streams = level_for(statements, repeats=repeats), self._streams and not repeats
-        return Program(text, shown, tuple(self.arrays), level, libraries, streams, reuses, loops)
+        arrays, interface = tuple(self.arrays), interface_of(graph)
+        return Program(text, shown, arrays, level, libraries, streams, reuses, loops, interface)
 
     def _with_loops(self, head: str, rest: str) -> tuple[str, tuple[Loop, ...]]:
         """The loops between what is before and after them, and where they are if objects may share them out."""

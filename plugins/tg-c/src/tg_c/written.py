@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tg_c.objects import Loop
+    from tg_native.calls.interface import Interface
     from tg_native.graphs.written import Shown
 
 
@@ -16,7 +17,7 @@ class Program(NamedTuple):
 
     `level` is that of optimisation that it pays at; `reuses` are the outputs and inputs, in pairs, that may share
     memory; `streams` says of its loops what `tg_native.loops.Kernel.streams` does; `loops` are their places in the
-    text, none where one object has to have them all.
+    text, none where one object has to have them all; an entry has to know the `interface`.
     """
 
     text: str
@@ -27,3 +28,4 @@ class Program(NamedTuple):
     streams: bool
     reuses: tuple[tuple[int, int], ...]
     loops: tuple[Loop, ...]
+    interface: Interface

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.backend import LONGEST_GIVEN
 from tg_native.calls import objects
-from tg_native.calls.entry import Native, dtypes_of, fits, nesting_of, output_lengths, patience
+from tg_native.calls.entry import Native, nesting_of
 from tg_native.calls.objects import HEAD
 from tg_native.graphs.failure import STATUS
 from tg_native.kernels.index import Condition
 from tg_native.kernels.lanes import Lanes
-from tg_native.plan.shapes import needs_plan
 from tg_numba import cache, engine, results
 from tg_numba.assembly import Module
 from tg_numba.body import Body
@@ -28,8 +27,8 @@ from tg_numba.lengths import derived
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tg.backend import FrozenGraph, Signature, TensorType
-    from tg_native.calls.entry import Step
+    from tg.backend import Signature, TensorType
+    from tg_native.calls.interface import Interface, Output, Step
 
 DATA, RANK, LENGTHS, DTYPE, FLAGS = HEAD, HEAD + 8, HEAD + 16, HEAD + 40, HEAD + 48  # in an array, from its beginning
 FALSE_ARRAY: Final = f"[{(HEAD + 8) // 8} x i64]"  # the beginning of one, as far as the data
@@ -164,19 +163,19 @@ class Shared(NamedTuple):
     new_array: int
 
 
-def make(graph: FrozenGraph, native: Native, signature: Signature) -> Callable[..., Any] | None:
+def make(interface: Interface, native: Native, signature: Signature) -> Callable[..., Any] | None:
     """A function that is called as the compiled one is; None where there can be no entry for it."""
     shared = opened()
-    if shared is None or not fits(graph) or graph.arity + len(graph.outputs) > MOST:
+    if shared is None or not interface.fits() or len(interface.dtypes) > MOST:
         return None
-    return _by_attempt(shared, graph, native, signature)
+    return _by_attempt(shared, interface, native, signature)
 
 
-def _by_attempt(shared: Shared, graph: FrozenGraph, native: Native, signature: Signature) -> Callable[..., Any]:
-    attempt = _Attempt(shared, graph, native, signature)
+def _by_attempt(shared: Shared, interface: Interface, native: Native, signature: Signature) -> Callable[..., Any]:
+    attempt = _Attempt(shared, interface, native, signature)
     code = cache.assembled("entry", attempt.text(), ["attempt"], attempt.addresses)
-    words = struct.pack("=3q", code.address("attempt"), id(signature.general), graph.arity)
-    kept = (code, native.owner, signature.general, *dtypes_of(graph), *attempt.objects)
+    words = struct.pack("=3q", code.address("attempt"), id(signature.general), len(interface.inputs))
+    kept = (code, native.owner, signature.general, *interface.dtypes, *attempt.objects)
     return shared.make_function((words, *kept))  # type: ignore[no-any-return]
 
 
@@ -186,10 +185,10 @@ def opened() -> Shared | None:
     return objects.tried(_shared, _probe)
 
 
-def _probe(shared: Shared, graph: FrozenGraph, signature: Signature, code: int) -> Any:
+def _probe(shared: Shared, interface: Interface, signature: Signature, code: int) -> Any:
     copies = [line for k, size in enumerate((48, 4)) for line in _copy(k, size)]
     probe = cache.assembled("entry", PROBE.format(copies="\n  ".join(copies)), ["probe"], {"tg.code": code})
-    return _by_attempt(shared, graph, Native(probe.address("probe"), 0, (), probe), signature)
+    return _by_attempt(shared, interface, Native(probe.address("probe"), 0, (), probe), signature)
 
 
 def _shared() -> Shared:
@@ -227,8 +226,8 @@ class _Functions(dict[str, str]):
 class _Attempt:
     """Writes the function of a signature: from the arguments of a call to its result, or to 0 where it declines."""
 
-    def __init__(self, shared: Shared, graph: FrozenGraph, native: Native, signature: Signature) -> None:
-        self.shared, self.graph, self.native = shared, graph, native
+    def __init__(self, shared: Shared, interface: Interface, native: Native, signature: Signature) -> None:
+        self.shared, self.interface, self.native = shared, interface, native
         self.steps = nesting_of(signature.structure, (list, tuple))
         self.objects = [thing for _, thing in self.steps if thing is not None]
         self.body = Body(Module())
@@ -244,11 +243,11 @@ class _Attempt:
 
     def text(self) -> str:
         """The module."""
-        for k in range(self.graph.arity):
+        for k in range(len(self.interface.inputs)):
             self._input(k)
-        planned = self._planned() if needs_plan(self.graph) else []
+        planned = self._planned() if self.interface.has_plan else []
         self.exit = "undo"
-        outputs = [self._output(k, steps, planned) for k, steps in enumerate(output_lengths(self.graph))]
+        outputs = [self._output(output, planned) for output in self.interface.outputs]
         self._run(self.native.run, [*self.heads, *outputs])
         self.body.do(f"ret ptr {self._nested(outputs)}")
         self._undo(len(self.made))
@@ -311,7 +310,7 @@ class _Attempt:
     # --- arguments -----------------------------------------------------------------------------------------------
 
     def _input(self, k: int) -> None:
-        t = self.graph.types[k]
+        t = self.interface.inputs[k]
         given = self._load("ptr", "%given", 8 * k)
         array = self._object(objects.bound()["ndarray"])
         is_array = self._test(f"eq ptr {self._load('ptr', given, HEAD - 8)}, {array}")
@@ -337,7 +336,7 @@ class _Attempt:
 
     def _scalar(self, given: str, k: int) -> None:
         """A NumPy scalar of the dtype, or a float as one."""
-        dtype = self.graph.types[k].dtype
+        dtype = self.interface.inputs[k].dtype
         kinds = [objects.scalar_type(dtype), objects.bound()["float"] if dtype == "float64" else 0]
         kind, is_one = self._load("ptr", given, HEAD - 8), "false"
         for address in filter(None, kinds):
@@ -345,7 +344,7 @@ class _Attempt:
         self._need(is_one)
 
     def _array(self, given: str, k: int) -> None:
-        t = self.graph.types[k]
+        t = self.interface.inputs[k]
         wanted = self._object(id(t.numpy_dtype))
         dtype, number = self._load("ptr", given, DTYPE), self.body.fresh()[1:]
         same = self._test(f"eq ptr {dtype}, {wanted}")
@@ -376,10 +375,10 @@ class _Attempt:
 
     # --- results -------------------------------------------------------------------------------------------------
 
-    def _output(self, k: int, lengths: Sequence[Sequence[Step]], planned: Sequence[str]) -> str:
-        t = self.graph.types[self.graph.outputs[k]]
+    def _output(self, output: Output, planned: Sequence[str]) -> str:
+        t = output.type
         shape, size = self._local(f"[{t.ndim + 1} x i64]"), "1"
-        for axis, steps in enumerate(lengths):
+        for axis, steps in enumerate(output.shape):
             n = self._length(steps, planned)
             size = self.body.product(size, n)
             self.body.do(f"store i64 {n}, ptr {self._at(shape, 8 * axis)}")
@@ -485,7 +484,7 @@ class _Attempt:
 
     def _planned(self) -> list[str]:
         """The lengths of all outputs, as the plan finds them."""
-        count = sum(self.graph.types[number].ndim for number in self.graph.outputs)
+        count = self.interface.planned
         found = self._local(f"[{count} x i64]")
         self._run(self.native.plan, [*self.heads, self._false_array(found)])
         return [self._load("i64", found, 8 * k) for k in range(count)]
@@ -493,10 +492,10 @@ class _Attempt:
     def _run(self, address: int, heads: Sequence[str]) -> None:
         """Call one of the program's functions, without the GIL if that may take long; go on if nothing failed."""
         state = self._local("ptr")
-        if self.graph.checks:
+        if self.interface.has_checks:
             heads = [*heads, self._false_array(self._local(f"[{STATUS} x i64]"))]
         self.body.do(f"store ptr null, ptr {state}")
-        with self.body.when(self._condition(f"sgt i64 {self.work}, {patience(self.graph)}")):
+        with self.body.when(self._condition(f"sgt i64 {self.work}, {self.interface.patience}")):
             self.body.do(f"store ptr {self._call('PyEval_SaveThread', 'ptr')}, ptr {state}")
         given = ", ".join(f"ptr {x}" for x in heads)
         code = self.body.made(f"call i64 {self._object(address)}({given})")

@@ -55,14 +55,14 @@ class NumbaLinker(NativeLinker[Program]):
         return *cache.circumstances(), str(has_libmvec()), blas().source
 
     def record(self, program: Program) -> tuple[Any, ...] | None:
-        return (program.name, tuple(program.needs)) if program.name is not None else None
+        return (program.name, tuple(program.needs), program.interface) if program.name is not None else None
 
     def restored(self, graph: FrozenGraph, record: Any, shown: Shown) -> Program | None:
-        name, (arrays, functions) = record
+        name, (arrays, functions), interface = record
         needs = Needs(tuple(map(np.ascontiguousarray, arrays)), functions)
         results.opened()  # what hands out memory: code has names for it
         loaded = cache.reopened(name, needs.addresses())
-        return in_memory(graph, loaded, name, needs, shown) if loaded is not None else None
+        return in_memory(interface, loaded, name, needs, shown) if loaded is not None else None
 
     def release_memory(self) -> int:
         """Free the blocks of large results that are kept."""
@@ -75,7 +75,7 @@ class NumbaExecutable(Compiled[Program]):
 
     def entry(self, signature: Signature) -> Callable[..., Any] | None:
         """The compiled entry; None where this machine has none."""
-        return entry.make(self.graph, Native(*self.program.addresses, (), self.program), signature)
+        return entry.make(self.program.interface, Native(*self.program.addresses, (), self.program), signature)
 
     def machine_code(
         self, shapes: Sequence[tuple[int, ...]], held: Sequence[Array], results: Sequence[tuple[int, ...]]

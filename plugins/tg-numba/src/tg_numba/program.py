@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, final
 
 from tg.backend import Span
+from tg_native.calls.interface import interface_of
 from tg_native.graphs import unit as graphs
 from tg_native.graphs.written import NAMES
 from tg_native.show.shown import Language, with_names
@@ -81,14 +82,15 @@ class Unit(graphs.Unit):
         if self.ticks is not None:
             self.ticks.finish()
             addresses.update(self.ticks.addresses())
-        counts = entry_counts(graph)
+        interface = interface_of(graph)
+        counts = entry_counts(interface)
         jitted = self._jitted()
         addresses.update((one.symbol, one.address) for one in jitted)
         name = self._name(code) if all(one.is_known for one in jitted) else None
         make = partial(self._compiled, code, counts, addresses, kept)
         loaded = engine.loaded(make(), addresses) if name is None else cache.opened(name, addresses, make)
         kept.append(jitted)  # of which the cache of rewritten programs knows nothing
-        return in_memory(graph, loaded, None if jitted else name, needs, self._shown, (self.ticks, *kept))
+        return in_memory(interface, loaded, None if jitted else name, needs, self._shown, (self.ticks, *kept))
 
     def _jitted(self) -> list[Entry]:
         """The functions of authors that loops and functions call."""

@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tg_native.calls.blas import blas
-from tg_native.plan.shapes import needs_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy as np
 
-    from tg.backend import FrozenGraph
+    from tg_native.calls.interface import Interface
     from tg_native.graphs.written import Shown
     from tg_numba.engine import Loaded
 
@@ -36,7 +35,7 @@ class Needs(NamedTuple):
 class Program(NamedTuple):
     """A module in memory: how it is shown, its entries, their addresses (0: there is no plan), and what these refer to.
 
-    `name` is that of its machine code in the cache; None where it is not kept.
+    `name` is that of its machine code in the cache, None where it is not kept; an entry has to know the `interface`.
     """
 
     shown: Shown
@@ -45,30 +44,31 @@ class Program(NamedTuple):
     addresses: tuple[int, int]
     name: str | None
     needs: Needs
+    interface: Interface
     owners: tuple[object, ...]
 
 
 def in_memory(
-    graph: FrozenGraph,
+    interface: Interface,
     loaded: Loaded,
     name: str | None,
     needs: Needs,
     shown: Shown,
     owners: tuple[object, ...] = (),
 ) -> Program:
-    """The module of a graph whose machine code has been loaded."""
-    counts = entry_counts(graph)
+    """The module whose machine code has been loaded."""
+    counts = entry_counts(interface)
     run = loaded.caller("run", counts["run"])
     plan = loaded.caller("plan", counts["plan"]) if "plan" in counts else None
     places = (loaded.address("run"), loaded.address("plan") if plan is not None else 0)
-    return Program(shown, run, plan, places, name, needs, (loaded, *owners))
+    return Program(shown, run, plan, places, name, needs, interface, (loaded, *owners))
 
 
-def entry_counts(graph: FrozenGraph) -> dict[str, int]:
-    """How many arrays each entry of a graph's module takes."""
-    report = 1 if graph.checks else 0
-    counts = {"run": graph.arity + len(graph.outputs) + report}
-    return {**counts, "plan": graph.arity + 1 + report} if needs_plan(graph) else counts
+def entry_counts(interface: Interface) -> dict[str, int]:
+    """How many arrays each entry of a module takes."""
+    report = 1 if interface.has_checks else 0
+    counts = {"run": len(interface.dtypes) + report}
+    return {**counts, "plan": len(interface.inputs) + 1 + report} if interface.has_plan else counts
 
 
 def operand(name: str) -> str:
