@@ -71,6 +71,14 @@ def test_functions_of_one_pickle_keep_their_shared_variables_in_common(again):
     assert (float(read2()), float(read())) == (2.0, 1.0)
 
 
+def test_shared_variables_of_one_type_keep_their_places(again):
+    a, b, c = (tg.shared(np.full(2, float(k)), name) for k, name in enumerate("abc"))
+    f = tg.function([], a + 10.0 * b, updates={b: b + 1.0, c: a + b}, backend="perform")
+    g, read = again((f, tg.function([], [b, c], backend="perform")))
+    assert g().tolist() == [10.0, 10.0]
+    assert [v.tolist() for v in read()] == [[2.0, 2.0], [1.0, 1.0]]
+
+
 def test_options_survive(again):
     x = tg.vector("x")
     f = tg.function([x], tg.exp(x) + tg.log(tg.exp(x)), backend="perform", mode="off")

@@ -77,7 +77,8 @@ def text_of(f: Function) -> Text:
     _need_text(graph, f.name)
     text, constants = to_text_with_constants(graph)
     inputs = [(named_type(v), v.name) for v in f._inputs]
-    places = [f._sources.index(t) if t in f._sources else -1 for t in f._targets]
+    numbers = {id(s): k for k, s in enumerate(f._sources)}
+    places = [numbers.get(id(t), -1) for t in f._targets]
     kinds = [(named_type(s), s.name) for s in (*f._sources, *f._targets)]
     parts = (text, inputs, f._build, f._options, len(f._results), kinds, places)
     data = pickle.dumps(parts, pickle.HIGHEST_PROTOCOL)
