@@ -1,10 +1,14 @@
 """Programs that are kept on disk once they are rewritten: the same one in the next process, and never another."""
 
+import gc
 import json
 import os
 import pickle
 import subprocess
 import sys
+import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -109,13 +113,17 @@ UNPICKLED = """
 import json, pathlib, pickle, sys
 import numpy as np
 from tg.functions import pickled
+from tg.graph.frozen import Deferred
 
 texts, parse = [], pickled.parse
+graphs, graph_of = [], Deferred.graph.fget
+Deferred.graph = property(lambda self: [graphs.append(self), graph_of(self)][1])
 pickled.parse = lambda *args: [texts.append(args), parse(*args)][1]
 functions = pickle.loads(pathlib.Path(sys.argv[1]).read_bytes())
 found = [f(np.arange(3.0), np.array([2, 1]), np.ones(3)) for f in functions]
 steps = [row.name for f in functions for row in f.compile_report().rows]
-unread = not texts
+unread = not texts and not graphs
+rules = [name for name in ("tg.rewrite.rules.catalog", "tg_c.program", "tg_c.rules") if name in sys.modules]
 again = [pickle.loads(pickle.dumps(f)) is f for f in functions[:2]]
 errors = []
 try:
@@ -125,7 +133,7 @@ except Exception as error:
 (error,) = errors
 graph = [str(f.explain()) for f in functions]
 values = [np.asarray(v).tolist() for v in found], functions[2](np.arange(3.0), np.array([0, 0]), np.ones(3)).tolist()
-json.dump([values, steps, unread, again, error, len(texts), functions[2].inputs[0].name], sys.stdout)
+json.dump([values, steps, unread, rules, again, error, len(texts), functions[2].inputs[0].name], sys.stdout)
 """
 
 
@@ -142,12 +150,13 @@ def test_a_process_that_unpickles_a_function_neither_parses_nor_rewrites(tmp_pat
     done = subprocess.run(
         [sys.executable, "-c", UNPICKLED, path], capture_output=True, text=True, check=True, cwd=tmp_path
     )
-    (first, second), taken, unread, again, error, parsed, name = json.loads(done.stdout)
+    (first, second), taken, unread, rules, again, error, parsed, name = json.loads(done.stdout)
     expected = np.exp(np.arange(3.0)).sum()
     np.testing.assert_allclose(first, [expected + 3, expected + 3 + 3 * np.arange(1e4).sum(), expected + 3], rtol=1e-13)
     np.testing.assert_allclose(second, expected + 1, rtol=1e-13)
     assert not {"rewrite", "keep", "import"} & set(taken)
     assert unread
+    assert not rules
     assert parsed == 3  # for `explain`, and once
     assert again == [True, True]
     assert "index 7" in error
@@ -168,6 +177,81 @@ def test_a_text_that_another_process_pickled_names_the_program_of_the_expression
     assert not {"rewrite", "import"} & steps(g)
     np.testing.assert_allclose(g(np.arange(3.0)), np.sum(np.exp(np.arange(3.0)) * np.arange(3.0)), rtol=1e-14)
     assert len(kept()) == 2
+
+
+def unpickled_elsewhere(data):
+    """What a process has that does not have the functions."""
+    pickled._functions.clear()
+    pickled._recent.clear()
+    return pickle.loads(data)
+
+
+def test_a_program_that_cannot_be_unpickled_is_made_again_where_somebody_looks_at_it(kept):
+    x = tg.vector("x")
+    state = tg.shared(np.ones(3), "state")
+    f = tg.function([x], tg.sum(tg.exp(x) * state), updates={state: state + x})
+    (program,) = kept()
+    graph, data = f.graph, pickle.dumps(f)
+    (shortcut,) = {*kept()} - {program}
+    damaged = pickle.dumps((program.name, [], b"no pickle"))
+    PROGRAMS.store(shortcut.name, lambda path: path.write_bytes(damaged) and None)
+    del f
+    g = unpickled_elsewhere(data)
+    assert "rewrite" not in steps(g)
+    assert g(np.zeros(3)) == 3.0
+    with pytest.raises(ShapeError):
+        g(np.zeros(4))
+    assert g.graph == graph
+
+
+def test_a_program_holds_no_shared_variable_of_the_function_that_it_was_unpickled_for(kept):
+    x, state = tg.vector("x"), tg.shared(np.ones(3), "state")
+    f = tg.function([x], tg.sum(x * state), updates={state: state + x})
+    data = pickle.dumps(f)
+    del f, state
+    first = unpickled_elsewhere(data)
+    second = pickle.loads(data)
+    assert second._main is first._main
+    value = weakref.ref(first._sources[0])
+    del first
+    gc.collect()
+    assert value() is None
+    assert second(np.ones(3)) == 3.0
+    assert second.graph.arity == 2
+
+
+def test_threads_may_unpickle_one_function_at_a_time(kept):
+    x, state = tg.vector("x"), tg.shared(np.ones(1000), "state")
+    plain = tg.function([x], tg.sum(tg.exp(x)) + tg.sum(np.arange(1000.0)))
+    counting = tg.function([x], tg.sum(x * state), updates={state: state + x})
+    data, graphs = pickle.dumps((plain, counting)), [plain.graph, counting.graph]
+    del plain, counting
+    pickled._functions.clear()
+    pickled._recent.clear()
+    barrier = threading.Barrier(8)
+
+    def found(_):
+        barrier.wait()
+        f, g = pickle.loads(data)
+        values = [float(f(np.zeros(2))), float(g(np.ones(1000))), float(g(np.ones(1000)))]
+        return values, [f.graph, g.graph] == graphs
+
+    with ThreadPoolExecutor(8) as pool:
+        assert [*pool.map(found, range(8))] == [([499502.0, 1000.0, 2000.0], True)] * 8
+
+
+def test_constants_that_rewriting_made_are_kept_beside_what_refers_to_them(kept):
+    """Machine code is given the data of constants without a look at the program."""
+    table = np.arange(12_000.0).reshape(120, 100)
+    v = tg.vector("v")
+    f = tg.function([v], [table @ v[:100], tg.constant(table).T @ v])
+    expected = [y.tolist() for y in f(np.ones(120))]
+    data = pickle.dumps(f)
+    del f
+    g = unpickled_elsewhere(data)
+    assert [y.tolist() for y in g(np.ones(120))] == expected
+    assert g.graph._deferred is not None
+    assert {c.data.shape for c in g.graph.constants if c.data.size > 1} == {(120, 100), (100, 120)}
 
 
 X, Y = tg.vector("x"), tg.vector("y")

@@ -1,4 +1,6 @@
 import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -50,6 +52,47 @@ def test_graphs_are_equal_by_structure_whatever_their_names_and_lines():
     assert hash(a) == hash(b)
     assert a.names != b.names
     assert len({a, b}) == 1
+
+
+def test_a_deferred_graph_is_made_once_where_somebody_looks_at_it():
+    made = []
+    graph = FrozenGraph.deferred(lambda: made.append(model()) or made[-1])
+    graph.keep_as("name", [])
+    assert (graph.kept_as, graph.kept_constants, graph.prepared, made) == ("name", (), None, [])
+    assert not hasattr(graph, "another")
+    assert made == []
+    assert graph.arity == 1
+    assert graph == model()
+    assert hash(graph) == hash(model())
+    assert (repr(graph), graph.names, graph.kept_as) == (repr(model()), model().names, "name")
+    assert pickle.loads(pickle.dumps(graph)) == model()
+    assert len(made) == 1
+    with pytest.raises(AttributeError):
+        graph.arity = 2
+
+
+def test_what_keeps_a_deferred_graph_from_being_made_is_raised_each_time():
+    makers = [model, lambda: 1 // 0, lambda: 1 // 0]
+    graph = FrozenGraph.deferred(lambda: makers.pop()())
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            len(graph.nodes)
+    assert graph == model()
+
+
+def test_threads_that_look_at_a_deferred_graph_at_a_time_see_one():
+    graphs, barrier = [], threading.Barrier(8)
+
+    def make():
+        barrier.wait()  # all threads make one
+        graphs.append(model())
+        return graphs[-1]
+
+    graph = FrozenGraph.deferred(make)
+    with ThreadPoolExecutor(8) as pool:
+        found = [*pool.map(lambda _: (graph.constants, graph.nodes, graph.types), range(8))]
+    assert len(graphs) == 8
+    assert len({id(part) for parts in found for part in parts}) == 3
 
 
 @pytest.mark.parametrize(

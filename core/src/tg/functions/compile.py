@@ -37,12 +37,17 @@ REFERENCE_HINT: Final = 'backend="perform" has every op and dtype'
 
 
 class Program(NamedTuple):
-    """One specialisation, compiled: the rewritten graph, what runs it, and what its status means."""
+    """One specialisation, compiled: the rewritten graph, what runs it, and the graph whose checks its status counts."""
 
     graph: FrozenGraph
     executable: Executable
-    descriptors: tuple[Descriptor, ...]
+    checked: FrozenGraph
     backend: str  # whose arrays it gives
+
+    @property
+    def descriptors(self) -> tuple[Descriptor, ...]:
+        """What its status means."""
+        return tuple(c.descriptor for c in self.checked.checks)
 
 
 class Setting(NamedTuple):
@@ -87,12 +92,12 @@ def prepared(
     Raises:
         NoRuleError: the backend says that it lacks an op or a dtype.
     """
-    made = functools.partial(_prepared_anew, inputs, outputs, ones, setting)
-    return remembered(inputs, outputs, tuple(ones), setting, made)
+    pattern = tuple(ones)
+    return remembered(inputs, outputs, pattern, setting, functools.partial(_prepared_anew, pattern, setting))
 
 
 def _prepared_anew(
-    inputs: Sequence[Variable], outputs: Sequence[Variable], ones: Iterable[tuple[int, int]], setting: Setting
+    ones: Iterable[tuple[int, int]], setting: Setting, inputs: Sequence[Variable], outputs: Sequence[Variable]
 ) -> FrozenGraph:
     with Span("import"):
         graph = FunctionGraph.of(inputs, outputs, ones)
@@ -165,9 +170,9 @@ def _linked(frozen: FrozenGraph, setting: Setting) -> Program:
         with Span("linker"):
             linker = plugin.registry().linker(setting.choice.name)
         with Span("checks"):
-            linked, request, descriptors = requested(frozen, setting)
+            linked, request, checked = requested(frozen, setting)
         executable = _executable(linker, linked, request)
-    return Program(frozen, executable, descriptors, setting.choice.name)
+    return Program(frozen, executable, checked, setting.choice.name)
 
 
 def _executable(linker: Linker, graph: FrozenGraph, request: Request) -> Executable:
@@ -195,13 +200,13 @@ def provided(backend: str) -> list[tuple[str, str]]:
 
 def interpreted(frozen: FrozenGraph) -> Program:
     """The same program interpreted by the reference, with nothing to compile."""
-    return Program(frozen, PerformExecutable(frozen), tuple(c.descriptor for c in frozen.checks), REFERENCE)
+    return Program(frozen, PerformExecutable(frozen), frozen, REFERENCE)
 
 
-def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Request, tuple[Descriptor, ...]]:
+def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Request, FrozenGraph]:
     """The arguments of `Linker.compile` for a program: the graph, its checks lowered for a backend that cannot raise.
 
-    The descriptors are those of the checks that the status counts.
+    The last graph has the checks that the status counts.
     """
     choice, registry = setting.choice, plugin.registry()
     backend = registry.backend(choice.name)
@@ -211,8 +216,7 @@ def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Reque
         guard, checked = split_checks(frozen)
         thawed = FunctionGraph.thaw(lower_checks(checked))
         linked = rewrite(thawed, [], supported=supported_by(choice.name), mode="off")
-    descriptors = tuple(c.descriptor for c in checked.checks)
-    has_status = not backend.raises and bool(descriptors)
+    has_status = not backend.raises and bool(checked.checks)
     kept = _kept(linked, setting)
     rule_for = functools.partial(registry.rule_for, choice.name)
     request = Request(
@@ -230,7 +234,7 @@ def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Reque
         versions=functools.partial(registry.versions, choice.name),
         kept=kept,
     )
-    return linked, request, descriptors
+    return linked, request, checked
 
 
 def _kept(linked: FrozenGraph, setting: Setting) -> Kept | None:

@@ -125,8 +125,9 @@ def _always_fit(f: Function, program: Program) -> bool:
     """Whether no update can have lengths that its variable does not take: what is overwritten cannot be undone."""
     first, kept = len(f._results) - len(f._targets), dict(program.executable.reuses)
     for k, target in enumerate(f._targets, first):
+        if k in kept or all(n is None for n in target.type.shape):
+            continue
         shape = program.graph.types[program.graph.outputs[k]].shape
-        pairs = zip(target.type.shape, shape, strict=True)
-        if k not in kept and any(n is not None and n != m for n, m in pairs):
+        if any(n is not None and n != m for n, m in zip(target.type.shape, shape, strict=True)):
             return False
     return True

@@ -60,7 +60,7 @@ def reduced(f: Function) -> tuple[object, ...]:
     text = f._text
     _functions[_key(text.digest)] = f
     if is_new:
-        unparsed = Unparsed(text.digest, text.constants, len(f._results), lambda: f._results)
+        unparsed = _unparsed(text, len(f._results), f._inputs, f._sources)
         for ones, program in f._programs.items():
             if program.backend == f.backend:
                 note_pickled(unparsed, program.graph, ones, f._setting)
@@ -134,13 +134,13 @@ def _compiled(text: Text, sources: Sequence[Shared], targets: Sequence[Shared]) 
 
 
 def _unparsed(text: Text, count: int, inputs: Sequence[Variable], sources: Sequence[Shared]) -> Unparsed:
-    """The results of a text over these variables; it holds no other function, whose shared variables may be large."""
+    """The results of a text over these variables."""
 
-    def read() -> Sequence[Variable]:
+    def over(variables: Sequence[Variable]) -> Sequence[Variable]:
         program, *_ = pickle.loads(text.data)  # noqa: S301 (a part of a pickle)
-        return parse(program, text.constants).instantiate([*inputs, *sources])
+        return parse(program, text.constants).instantiate(variables)
 
-    return Unparsed(text.digest, text.constants, count, read)
+    return Unparsed(text.digest, text.constants, count, [*inputs, *sources], over)
 
 
 def table(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> FrozenGraph:

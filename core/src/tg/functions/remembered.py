@@ -23,12 +23,12 @@ from tg.configuration import current
 from tg.functions.unparsed import Unparsed
 from tg.graph.dims import named_type
 from tg.graph.frozen import FrozenGraph
-from tg.graph.nodes import Constant
+from tg.graph.nodes import Constant, Variable
 from tg.graph.text import to_text
 from tg.graph.text.printer import inner_graphs, is_elementwise
 from tg.graph.timing import Span
 from tg.graph.traversal import sorted_applies
-from tg.link.kept import PROGRAMS, Unnamed, dumped, find, keep, loaded
+from tg.link.kept import PROGRAMS, Unnamed, dumped, find, keep, large_constants, loaded
 from tg.link.linker import operand_types
 from tg.plugin.discovery import top_level
 
@@ -37,48 +37,44 @@ if TYPE_CHECKING:
 
     from tg.functions.compile import Setting
     from tg.graph.loc import Loc
-    from tg.graph.nodes import Variable
     from tg.graph.op import Op
     from tg.plugin.records import Rewrites
 
     Ones = tuple[tuple[int, int], ...]
+    Make = Callable[[Sequence[Variable], Sequence[Variable]], FrozenGraph]
 
-FORMAT: Final = "2"
+FORMAT: Final = "3"
 MOST: Final = 1 << 20  # bytes of a program; what has more is mostly numbers that were folded, quickly made again
 PLAIN: Final = (type(None), bool, int, float, complex, str)
 
 
 def remembered(
-    inputs: Sequence[Variable],
-    outputs: Sequence[Variable],
-    ones: Ones,
-    setting: Setting,
-    make: Callable[[], FrozenGraph],
+    inputs: Sequence[Variable], outputs: Sequence[Variable], ones: Ones, setting: Setting, make: Make
 ) -> FrozenGraph:
     """The rewritten program of an expression: the one that was kept, else the one that `make` gives, which is kept."""
     if not _may_be_kept(setting):
-        return make()
+        return make(inputs, outputs)
     shortcut = Shortcut(outputs, ones, setting) if isinstance(outputs, Unparsed) else None
     if shortcut is not None:
         with Span("recall"):
-            found = shortcut.read()
+            found = shortcut.read(inputs, make)
         if found is not None and not _has_declined(found, setting.choice.name):
             return found
     with Span("recall"):
         try:
             written = Written(inputs, outputs)
         except Unnamed:
-            return make()
+            return make(inputs, outputs)
         name = PROGRAMS.key(FORMAT, written.text, repr(ones), _way(setting), *_surroundings(setting.choice.name))
         found = written.read(find(name))
     if found is None or _has_declined(found, setting.choice.name):
-        found = make()
+        found = make(inputs, outputs)
         with Span("keep"):
             data = written.written(found)
             if data is None or not _can_be_kept(setting):
                 return found
             keep(name, data)
-    found.keep_as(name)
+    found.keep_as(name, large_constants(found))
     if shortcut is not None:
         shortcut.write(found)
     return found
@@ -88,7 +84,7 @@ def note_pickled(text: Unparsed, program: FrozenGraph, ones: Ones, setting: Sett
     """Keep a program that is on disk under the digest of its function's text too, for whoever unpickles that."""
     if program.kept_as is not None and _may_be_kept(setting):
         shortcut = Shortcut(text, ones, setting)
-        if shortcut.read() is None:
+        if not shortcut.is_there():
             shortcut.write(program)
 
 
@@ -170,28 +166,52 @@ def _files(folder: str) -> Iterator[str]:
 
 @final
 class Shortcut:
-    """The way from the digest of a pickled function to its rewritten program: a copy without lines, and its name.
+    """The way from the digest of a pickled function to its rewritten program: its name, and a copy without lines.
 
-    Neither is the text parsed nor an expression named op by op, each of which takes longer than all the rest.
+    Neither is the text parsed nor an expression named op by op, each of which takes longer than all the rest. The name
+    leads to what a backend has written, which refers to large constants; the copy is unpickled where somebody looks at
+    the program.
     """
 
     def __init__(self, text: Unparsed, ones: Ones, setting: Setting) -> None:
+        self._text = text
         self._constants = [*map(Constant, text.constants.values())]
         surroundings = _surroundings(setting.choice.name)
         self._name = PROGRAMS.key(FORMAT, "pickled", text.digest, repr(ones), _way(setting), *surroundings)
 
-    def read(self) -> FrozenGraph | None:
-        """The program, under the name by which what was generated of it is found; None where there is none."""
-        named = loaded(find(self._name), (), self._constants)
-        if named is None:
+    def is_there(self) -> bool:
+        """Whether there is a program."""
+        return find(self._name) is not None
+
+    def read(self, inputs: Sequence[Variable], make: Make) -> FrozenGraph | None:
+        """The program, under the name by which what was generated of it is found; None where there is none.
+
+        Args:
+            make: makes it anew, if it turns out that it cannot be unpickled.
+        """
+        found = loaded(find(self._name), (), self._constants)
+        if found is None:
             return None
-        name, program = named
-        program.keep_as(name)
-        return program  # type: ignore[no-any-return]
+        name, arrays, copy = found
+        constants, types, over = [*map(Constant, arrays)], [(named_type(v), v.name) for v in inputs], self._text.over
+
+        # It holds no input: several functions have the program, and the value of a shared variable may be large.
+        def unpickled() -> FrozenGraph:
+            program = loaded(copy, (), constants)
+            if isinstance(program, FrozenGraph):
+                return program
+            variables = [Variable(t, name=name) for t, name in types]
+            return make(variables, over(variables))
+
+        program = FrozenGraph.deferred(unpickled)
+        program.keep_as(name, constants)
+        return program
 
     def write(self, program: FrozenGraph) -> None:
         """Keep a program that has a name."""
-        data = dumped((program.kept_as, program), None, self._constants, MOST)
+        copy = dumped(program, None, program.kept_constants, MOST)
+        arrays = [c.data for c in program.kept_constants]
+        data = None if copy is None else dumped((program.kept_as, arrays, copy), None, self._constants, MOST)
         if data is not None:
             keep(self._name, data)
 

@@ -24,7 +24,9 @@ class Unparsed(Sequence["Variable"]):
     Args:
         digest: of the text, and of all that decides what is made of it but for what is installed.
         constants: the large constants of the text, by digest.
-        parse: makes the results; called once, or by several threads at a time, of which the first is taken.
+        inputs: the variables that the results are over.
+        over: makes the results over such variables; called once with the inputs, or by several threads at a time, of
+            which the first is taken. It holds none of the inputs: shared variables may be large.
     """
 
     def __init__(
@@ -32,10 +34,11 @@ class Unparsed(Sequence["Variable"]):
         digest: str,
         constants: Mapping[str, np.ndarray[Any, Any]],
         count: int,
-        parse: Callable[[], Sequence[Variable]],
+        inputs: Sequence[Variable],
+        over: Callable[[Sequence[Variable]], Sequence[Variable]],
     ) -> None:
-        self.digest, self.constants = digest, constants
-        self._count, self._parse = count, parse
+        self.digest, self.constants, self.over = digest, constants, over
+        self._count, self._inputs = count, inputs
         self._parsed: dict[str, Sequence[Variable]] = {}
 
     def __len__(self) -> int:
@@ -48,4 +51,4 @@ class Unparsed(Sequence["Variable"]):
     def variables(self) -> Sequence[Variable]:
         """The results as variables."""
         parsed = self._parsed.get("variables")
-        return self._parsed.setdefault("variables", self._parse()) if parsed is None else parsed
+        return self._parsed.setdefault("variables", self.over(self._inputs)) if parsed is None else parsed

@@ -63,6 +63,27 @@ class ValueSlot:
         self.name = f"%{number}"
 
 
+PARTS: Final = ("arity", "types", "constants", "nodes", "outputs", "checks", "names", "origins", "assumed")
+
+
+@final
+class Deferred:
+    """A graph that is made when it is first looked at; of several threads that make it at a time the first decides."""
+
+    __slots__ = ("_graphs", "_make")
+
+    def __init__(self, make: Callable[[], FrozenGraph]) -> None:
+        self._make = make
+        self._graphs: list[FrozenGraph] = []
+
+    @property
+    def graph(self) -> FrozenGraph:
+        """The graph."""
+        if not self._graphs:
+            self._graphs.append(self._make())
+        return self._graphs[0]
+
+
 @final
 class FrozenGraph:
     """A closed program over numbered values.
@@ -72,8 +93,10 @@ class FrozenGraph:
     """
 
     __slots__ = (
+        "_deferred",
         "_digest",
         "_kept_as",
+        "_kept_constants",
         "_prepared",
         "_symbolic",
         "arity",
@@ -86,8 +109,10 @@ class FrozenGraph:
         "outputs",
         "types",
     )
+    _deferred: Deferred | None
     _digest: int | None
     _kept_as: str | None
+    _kept_constants: tuple[Constant, ...]
     _prepared: Any
     _symbolic: tuple[TensorType, ...] | None
     arity: int
@@ -123,10 +148,34 @@ class FrozenGraph:
         put(self, "names", dict(names or {}))
         put(self, "origins", dict(origins or {}))
         put(self, "assumed", dict(sorted((assumed or {}).items())))
+        self._begin(None)
+
+    def _begin(self, deferred: Deferred | None) -> None:
+        put = object.__setattr__
+        put(self, "_deferred", deferred)
         put(self, "_digest", None)
         put(self, "_kept_as", None)
+        put(self, "_kept_constants", ())
         put(self, "_prepared", None)
         put(self, "_symbolic", None)
+
+    @classmethod
+    def deferred(cls, make: Callable[[], FrozenGraph]) -> FrozenGraph:
+        """A graph that takes its parts from another, made when one of them is first looked at."""
+        graph = object.__new__(cls)
+        graph._begin(Deferred(make))
+        return graph
+
+    if not TYPE_CHECKING:  # to a type checker all parts are there
+
+        def __getattr__(self, name: str) -> Any:
+            """A part of a deferred graph: a slot that is still empty."""
+            deferred = self._deferred if name in PARTS else None
+            if deferred is not None:
+                for part in PARTS:
+                    object.__setattr__(self, part, getattr(deferred.graph, part))
+                object.__setattr__(self, "_deferred", None)
+            return object.__getattribute__(self, name)
 
     def __setattr__(self, name: str, value: object) -> None:
         text = f"FrozenGraph.{name} cannot be set, frozen graphs are immutable"
@@ -152,8 +201,14 @@ class FrozenGraph:
         """The name under which this program is kept on disk, as it is here; None where it is not."""
         return self._kept_as
 
-    def keep_as(self, name: str) -> None:
-        """Say that the program is kept under a name: of this object alone, not of copies."""
+    @property
+    def kept_constants(self) -> tuple[Constant, ...]:
+        """The constants of a program on disk to which what else is kept of it refers, by their places."""
+        return self._kept_constants
+
+    def keep_as(self, name: str, constants: Sequence[Constant]) -> None:
+        """Say that the program is kept under a name, with these constants: of this object alone, not of copies."""
+        object.__setattr__(self, "_kept_constants", tuple(constants))
         object.__setattr__(self, "_kept_as", name)
 
     @property

@@ -50,7 +50,8 @@ class Kept:
 
     def __init__(self, graph: FrozenGraph, facts: str, is_known: Callable[[Any], bool]) -> None:
         assert graph.kept_as is not None, "a program that was kept"
-        self._graph, self._program, self._facts, self._is_known = graph, graph.kept_as, facts, is_known
+        self._program, self._constants = graph.kept_as, graph.kept_constants
+        self._facts, self._is_known = facts, is_known
         self._is_known_whole = True
 
     def watched(self, rule_for: Callable[[object], T]) -> Callable[[object], T]:
@@ -80,9 +81,10 @@ class Kept:
     def _name(self, circumstances: Sequence[str]) -> str:
         return PROGRAMS.key(self._program, self._facts, *circumstances, suffix=".written")
 
-    @functools.cached_property
-    def _constants(self) -> list[Constant]:
-        return [c for graph in (self._graph, *inner_graphs(self._graph)) for c in graph.constants]
+
+def large_constants(graph: FrozenGraph) -> list[Constant]:
+    """The constants of a program, and of the graphs inside it, that what is kept refers to."""
+    return [c for each in (graph, *inner_graphs(graph)) for c in each.constants if c.data.nbytes > LARGE]
 
 
 def find(name: str) -> bytes | None:
