@@ -251,7 +251,7 @@ class Cache:
                         continue
 
 
-def _seal(content: bytes) -> bytes:
+def _seal(content: bytes | memoryview) -> bytes:
     return _SEAL + hashlib.blake2b(content, digest_size=_DIGEST_BYTES).hexdigest().encode()
 
 
@@ -262,7 +262,7 @@ def _content(path: Path) -> bytes | None:
     except OSError:
         return None
     end = len(content) - len(_SEAL) - 2 * _DIGEST_BYTES
-    return content[:end] if end > 0 and content[end:] == _seal(content[:end]) else None
+    return content[:end] if end > 0 and content[end:] == _seal(memoryview(content)[:end]) else None
 
 
 def _mark_used(path: Path, last: float) -> None:
