@@ -81,3 +81,17 @@ def test_derivatives_of_a_simple_value_beside_equal_ones_agree_in_all_modes(what
     expected = (slope_at(at + step * direction) - slope_at(at - step * direction)) / (2 * step)
     for found in evaluated("perform", [a, t], modes, at, direction):
         np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-8)
+
+
+def test_a_matrix_that_many_products_share_opposite_of_selected_columns():
+    """What is left of a condition along no axis is a scalar, and nothing has to be put together for the products."""
+    x, p, q = tg.tensor("x", shape=(2, 3, 4)), tg.matrix("p", dtype="bool"), tg.matrix("q", dtype="bool")
+    s = tg.scalar("s")
+    first = tg.swapaxes(tg.matmul(x, tg.cast(p, "float64") / s), -1, -2)
+    y = tg.matmul(first, tg.cast(q, "float64") / s)
+    f = tg.function([x, p, q, s], tg.grad(tg.sum(y**2), x), backend="perform")
+    rng = np.random.default_rng(0)
+    a, b, c = rng.normal(size=(2, 3, 4)), rng.random((4, 5)) < 0.5, rng.random((3, 2)) < 0.5
+    m, n = b.astype(float), c.astype(float)
+    wanted = np.swapaxes(2 * (np.swapaxes(a @ m, 1, 2) @ n) @ n.T, 1, 2) @ m.T
+    np.testing.assert_allclose(f(a, b, c, 2.0), wanted / 16, rtol=1e-13, atol=1e-13)

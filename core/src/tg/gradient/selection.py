@@ -403,7 +403,7 @@ def _opposite(v: Variable, other: Variable, s: Condition, free: int) -> Conditio
     """Where a factor of a matrix product is opposite of what a condition holds of along the other's free axis."""
     found = any_along(s, other, free)
     repeated = tuple(k - v.type.ndim for k, n in enumerate(v.type.shape[:-2]) if n == 1 and not same(other.shape[k], 1))
-    if isinstance(found, Variable) and repeated:  # what is shared by many products is kept where one of them needs it
+    if has_axes(found) and repeated:  # what is shared by many products is kept where one of them needs it
         found = computed(Reduce(logical_or, repeated), found)
         found = expand_dims_at(found, repeated) if isinstance(found, Variable) else found
     return matrix_transpose(found) if has_axes(found) else found
