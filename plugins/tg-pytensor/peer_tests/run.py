@@ -65,6 +65,26 @@ class Counts(NamedTuple):
     causes: dict[str, collections.Counter[str]]
     """Numbers of tests that fail, by files and causes."""
 
+    @classmethod
+    def none(cls) -> Counts:
+        """Those of no tests."""
+        return cls(collections.Counter(), collections.defaultdict(collections.Counter))
+
+    def cell(self, file: str) -> str:
+        """What a table says of a file."""
+        if file not in self.passed and file not in self.causes:
+            return NOT_RUN
+        causes = ", ".join(f"{n} {cause}" for cause, n in sorted(self.causes[file].items()))
+        return f"{self.passed[file]}" + (f"; {causes}" if causes else "")
+
+    def add(self, file: str, cell: str) -> None:
+        """Take over what a table says of a file."""
+        passed, _, causes = cell.partition("; ")
+        self.passed[file] = int(passed)
+        for part in filter(None, causes.split(", ")):
+            n, cause = part.split()
+            self.causes[file][cause] = int(n)
+
     def share(self) -> str:
         """The share of tests that pass among those that look at values."""
         passed = sum(self.passed.values())
@@ -154,7 +174,7 @@ def outcomes(folder: Path, mode: str, file: str, *, runs: bool) -> dict[str, str
 def counted(ended: dict[str, str], listed: dict[str, str]) -> Counts:
     """The counts of a mode, for the outcomes by ids and the causes of the tests that fail."""
     python = expected("PYTHON")
-    counts = Counts(collections.Counter(), collections.defaultdict(collections.Counter))
+    counts = Counts.none()
     for name, outcome in ended.items():
         file, _ = name.split("::", 1)
         if outcome == "skipped" or name in python:
@@ -184,16 +204,12 @@ def table(modes: dict[str, Counts], files: list[str]) -> str:
     def row(cells: list[str]) -> str:
         return f"| {' | '.join(cells)} |"
 
-    def cell(counts: Counts, file: str) -> str:
-        if file not in counts.passed and file not in counts.causes:
-            return NOT_RUN
-        causes = ", ".join(f"{n} {cause}" for cause, n in sorted(counts.causes[file].items()))
-        return f"{counts.passed[file]}" + (f"; {causes}" if causes else "")
-
-    cells = {file: [cell(c, file) for c in modes.values()] for file in files}
+    cells = {file: [counts.cell(file) for counts in modes.values()] for file in files}
     absent = [file for file in files if set(cells[file]) == {NOT_RUN}]
     rows = [["file", *modes], ["---"] * (1 + len(modes))]
     rows += [[named(file), *cells[file]] for file in files if file not in absent]
+    seen = (sum(counts.cell(file) != NOT_RUN for file in files) for counts in modes.values())
+    rows += [[f"files run, of {len(files)}", *map(str, seen)]]
     rows += [["passed of those that look at values", *(c.share() for c in modes.values())]]
     note = f"\n\nNot run in any of these modes: {', '.join(map(named, absent))}." if absent else ""
     return "\n".join(map(row, rows)) + note
@@ -204,11 +220,18 @@ def named(file: str) -> str:
     return f"`{file.removeprefix('tests/')}`"
 
 
-def written(text: str) -> None:
-    """Put the counts into the README."""
+def written(modes: dict[str, Counts], files: list[str]) -> None:
+    """Put the counts into the README, where files that were not run keep those that they have."""
     before, rest = README.read_text().split(MARKS[0])
-    _, after = rest.split(MARKS[1])
-    README.write_text(f"{before}{MARKS[0]}\n{text}\n{MARKS[1]}{after}")
+    present, after = rest.split(MARKS[1])
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in present.splitlines() if line.startswith("|")]
+    counts = {name: modes.get(name, Counts.none()) for name in [*rows[0][1:], *modes]}
+    for file in files:
+        for name, *cells in rows:
+            for mode, cell in zip(rows[0][1:], cells, strict=True):
+                if name == named(file) and cell != NOT_RUN and counts[mode].cell(file) == NOT_RUN:
+                    counts[mode].add(file, cell)
+    README.write_text(f"{before}{MARKS[0]}\n{table(counts, files)}\n{MARKS[1]}{after}")
 
 
 def main() -> int:
@@ -232,10 +255,10 @@ def main() -> int:
             run = functools.partial(outcomes, folder, mode, runs=not arguments.kept)
             parts = pool.map(run, arguments.files or files)
             ended[mode] = {name: outcome for part in parts for name, outcome in part.items()}
-    counts = table({mode: counted(tests, expected(mode)) for mode, tests in ended.items()}, files)
-    print(counts)
+    counts = {mode: counted(tests, expected(mode)) for mode, tests in ended.items()}
+    print(table(counts, files))
     if arguments.readme:
-        written(counts)
+        written(counts, files)
     lines = [f"{mode}: {line}" for mode, tests in ended.items() for line in surprises(mode, tests)]
     print(*lines, sep="\n")
     return 1 if lines else 0
