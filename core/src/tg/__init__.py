@@ -54,6 +54,7 @@ _HOMES = {
     "special": "tg.special",
     "backend": "tg.backend",
     "linalg": "tg.linalg",
+    "nn": "tg.nn",
     "random": "tg.random",
     "distributions": "tg.distributions",
     "backends": "tg.functions.backends",

@@ -5,6 +5,7 @@ from typing import Any
 from tg import distributions as distributions
 from tg import errors as errors
 from tg import linalg as linalg
+from tg import nn as nn
 from tg import random as random
 from tg import special as special
 from tg.configuration import config as config

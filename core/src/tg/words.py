@@ -220,7 +220,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("lax", "names are in one place: `tg.scan(lambda c, v: (c + v, c), 0.0, x)`"),
     ("numpy np jnp T pt theano pytensor", "names are in one place, `tg.exp(x)`; NumPy's take variables, `np.exp(x)`"),
     ("scipy jsp", "SciPy's names: `tg.linalg.cholesky(m)`, `tg.special.gammaln(x)`"),
-    ("nn nnet functional", "names are in one place: `tg.softmax(x)`, `tg.relu(x)`"),
+    ("nnet functional", "functions of networks are in tg.nn: `tg.nn.softmax(x)`"),
     ("tree tree_map tree_util pytree", "lists, tuples, dicts and dataclasses nest: `tg.grad(cost, {'x': x})`"),
     ("Module", "parameters are variables in any structure: `tg.grad(cost, {'x': x})`"),
     ("printing", "`tg.print(tg.exp(x))`"),

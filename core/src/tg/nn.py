@@ -1,0 +1,31 @@
+"""`tg.nn`: functions of networks under PyTorch's names, the axis of each an `axis=`.
+
+`torch.nn.functional.f(x)` becomes `tg.nn.f(x)`. What `tg` has itself is here the same object.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tg
+from tg.ops.creation import one_hot
+from tg.ops.elementwise.arithmetic import relu
+from tg.ops.elementwise.exponential import sigmoid, softplus
+from tg.ops.elementwise.trigonometric import tanh
+from tg.ops.softmax import log_softmax, softmax
+from tg.words import unknown_in
+
+__all__ = [
+    "log_softmax",
+    "one_hot",
+    "relu",
+    "sigmoid",
+    "softmax",
+    "softplus",
+    "tanh",
+]
+
+
+def __getattr__(name: str) -> Any:
+    text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
+    raise AttributeError(text, name=name)

@@ -1,0 +1,1 @@
+"""Functions of networks, family by family: what `tg.nn` has."""
