@@ -22,6 +22,7 @@ INFRASTRUCTURE = {
     "length_checks",
     "matrices",
     "moving_windows",
+    "windows",
     "numpy_protocol",
     "own",
     "parameters",

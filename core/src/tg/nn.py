@@ -12,10 +12,17 @@ from tg.ops.creation import one_hot
 from tg.ops.elementwise.arithmetic import relu
 from tg.ops.elementwise.exponential import sigmoid, softplus
 from tg.ops.elementwise.trigonometric import tanh
+from tg.ops.nn.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from tg.ops.softmax import log_softmax, softmax
 from tg.words import unknown_in
 
 __all__ = [
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
     "log_softmax",
     "one_hot",
     "relu",

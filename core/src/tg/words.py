@@ -191,6 +191,10 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("addmm", "`m + m @ m`"),
     ("ger", "`tg.outer(x, y)`"),
     ("dot_general batched_tensordot", "`tg.einsum('bi,bi->b', m, m)`"),
+    ("conv1d conv_transpose1d", "`tg.nn.{name}(w[None], x[None, None])`"),
+    ("conv conv2d convolution", "`tg.nn.conv2d(m[None], m[None, None])`"),
+    ("conv_transpose2d conv_transpose", "`tg.nn.conv_transpose2d(m[None], m[None, None])`"),
+    ("conv3d conv_transpose3d", "`tg.nn.{name}(m[None, None], m[None, None, None])`"),
     ("multi_dot chain_matmul matrix_dot", "`tg.linalg.multi_dot([m, m, m])`"),
     ("cross", "`tg.linalg.cross(w, u)`"),
     # linear algebra
@@ -269,8 +273,7 @@ LATER: Final = (  # what tg does not have yet, and what to do until then
     ("fft2 ifft2 fftn", '`tg.wrap(np.fft.{name}, outputs=tg.matrix(dtype="complex128"))(m)`'),
     ("fftfreq rfftfreq", "NumPy's: `np.fft.{name}(4)`"),
     ("fftshift", "`tg.roll(x, x.shape[0] // 2)`"),
-    ("signal convolve correlate conv conv1d conv2d conv3d convolve2d",
-     "slices do it: `x[:-2] * w[0] + x[1:-1] * w[1] + x[2:] * w[2]`"),
+    ("signal convolve correlate convolve2d", "slices do it: `x[:-2] * w[0] + x[1:-1] * w[1] + x[2:] * w[2]`"),
     ("max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d", "slices do it: `tg.maximum(m[0::2], m[1::2])`"),
     # fitting and keeping
     ("optim optimize optimizers sgd SGD adam Adam adamw",

@@ -76,6 +76,7 @@ from tg_conformance.cases.linalg import (
 from tg_conformance.cases.linalg import (
     functions as matrix_functions,
 )
+from tg_conformance.cases.nn import convolution
 from tg_conformance.cases.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -131,6 +132,7 @@ CASES: Final[tuple[Case, ...]] = (
     *softmax.CASES,
     *sorting.CASES,
     *statistics.CASES,
+    *convolution.CASES,
     *cholesky.CASES,
     *equations.CASES,
     *matrix_functions.CASES,

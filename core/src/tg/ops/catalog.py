@@ -80,6 +80,7 @@ from tg.ops.linalg import (
     spectral_functions,
     triangular,
 )
+from tg.ops.nn import convolution
 from tg.ops.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -149,6 +150,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     spectral.FAMILY,
     spectral_functions.FAMILY,
     triangular.FAMILY,
+    convolution.FAMILY,
     keys.FAMILY,
     continuous.FAMILY,
     transformed.FAMILY,

@@ -1,0 +1,1 @@
+"""Cases of `ops/nn`, file by file."""

@@ -1,0 +1,195 @@
+"""Windows that slide over the last axes of images: how users say where they are, and what they read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from tg.errors import InputError, ShapeError, message
+from tg.graph.checks import Descriptor
+from tg.graph.nodes import Constant, Variable, as_size_variable
+from tg.ops.assumptions import required
+from tg.ops.creation import iota, zeros
+from tg.ops.elementwise.arithmetic import add, floor_divide, multiply, remainder, subtract
+from tg.ops.elementwise.comparison import equal, greater_equal, less, logical_and, where
+from tg.ops.indexing import Gather, SliceUpdate
+from tg.ops.shape import broadcast_to, expand_dims_at, moveaxis, reshape
+from tg.types.dtypes import numpy_dtype
+from tg.types.lengths import add as add_lengths
+from tg.types.lengths import floor_divide as part_of
+from tg.types.lengths import multiply as multiply_lengths
+from tg.types.lengths import product
+from tg.types.lengths import subtract as subtract_lengths
+from tg.variables.conversion import as_variable, plain_integer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.types.lengths import Length
+
+    Size = int | Length
+
+LAYOUTS: Final = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
+
+
+def places(length: Size, kernel: Size, stride: int, dilation: int, spread: int, before: Any, size: Any) -> Variable:
+    """The positions of an axis that windows read, by position of the window and window; its length where none is.
+
+    Shapes:
+        -> (kernel, size), int64
+    """
+    rows = multiply(iota(kernel), np.int64(dilation))
+    at = add(expand_dims_at(rows, (-1,)), multiply(iota(size), np.int64(stride)))
+    at = subtract(at, as_size_variable(before))
+    end = as_size_variable(length)
+    is_there = logical_and(greater_equal(at, np.int64(0)), less(at, multiply(end, np.int64(spread))))
+    if spread != 1:
+        is_there = logical_and(is_there, equal(remainder(at, np.int64(spread)), np.int64(0)))
+        at = floor_divide(at, np.int64(spread))
+    return where(is_there, at, end)
+
+
+def gathered(x: Variable, at: Sequence[Variable], fill: Any = 0) -> Variable:
+    """The windows of the last axes at their `places`, and a number where these are beyond the end.
+
+    Shapes:
+        x (a..., l...), at (k, p) for each l -> y (a..., k..., p...)
+    """
+    axes, lead = len(at), x.shape[: x.type.ndim - len(at)]
+    lengths = [add_lengths(n, 1) for n in x.shape[len(lead) :]]
+    base = zeros((*lead, *lengths), dtype=x.type.dtype)
+    if fill != 0:
+        base = broadcast_to(Constant(np.asarray(fill, numpy_dtype(x.type.dtype))), (*lead, *lengths))
+    wide = SliceUpdate((0,) * axes, (1,) * axes)(base, x)
+    index: Variable | None = None
+    for k, (one, n) in enumerate(zip(at, lengths, strict=True)):
+        others = [j for j in range(axes) if j != k]
+        spread = expand_dims_at(one, tuple(sorted(j - 2 * axes for j in (*others, *(axes + j for j in others)))))
+        index = spread if index is None else add(multiply(index, as_size_variable(n)), spread)
+    if index is None:  # windows without axes
+        return x
+    count = product(lead)
+    flat = reshape(wide, (count, product(tuple(lengths))))
+    grid = (count, *index.shape)
+    rows = broadcast_to(expand_dims_at(iota(count), tuple(range(-2 * axes, 0))), grid)
+    found = Gather((-2, -1))(flat, rows, broadcast_to(index, grid))
+    return reshape(found, (*lead, *index.shape))
+
+
+class Windows(NamedTuple):
+    """Strides, dilations and paddings of the windows of a function, one for each axis."""
+
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    before: tuple[Size, ...]
+    sizes: tuple[Size, ...]
+
+
+def numbers(given: Any, axes: int, what: str, least: int) -> tuple[int, ...]:
+    """One integer for each axis, of one for all or as many as there are.
+
+    Raises:
+        InputError: another number of them, or one that is no integer or too small.
+    """
+    several = tuple(given) if isinstance(given, tuple | list) else (given,) * axes
+    found = tuple(map(plain_integer, several))
+    if len(found) != axes or not all(type(n) is int and n >= least for n in found):
+        raise InputError(
+            message(f"{what}: found {given!r}, needed an integer of at least {least}, or one for each of {axes} axes")
+        )
+    return found
+
+
+def padding_pairs(given: Any, axes: int, what: str) -> tuple[tuple[int, int], ...]:
+    """The entries before and after each axis: of a number for all, a number for each axis, or a pair for each.
+
+    Raises:
+        InputError: anything else.
+    """
+    several = tuple(given) if isinstance(given, tuple | list) else (given,) * axes
+    pairs = tuple(tuple(n) if isinstance(n, tuple | list) else (n, n) for n in several)
+    found = tuple(tuple(map(plain_integer, pair)) for pair in pairs)
+    if len(found) != axes or not all(len(p) == 2 and all(type(n) is int and n >= 0 for n in p) for p in found):
+        text = f"{what}: padding: found {given!r}, needed numbers of at least 0, one or a pair for each of {axes} axes"
+        raise InputError(message(text, hint='"same" keeps lengths, and "valid" is 0'))
+    return found
+
+
+def windows_of(
+    what: str,
+    lengths: Sequence[Size],
+    kernel: Sequence[Size],
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+) -> tuple[Windows, list[tuple[Variable, Variable]]]:
+    """The windows of images, and pairs of what has to be at least 0 and the length of an image, where that is unknown.
+
+    Raises:
+        InputError: a stride or a dilation below 1, a padding that is none, or "same" with a stride.
+        ShapeError: a window is larger than the padded image.
+    """
+    axes = len(lengths)
+    strides = numbers(stride, axes, f"{what}: stride", 1)
+    dilations = numbers(dilation, axes, f"{what}: dilation", 1)
+    spans = [multiply_lengths(subtract_lengths(k, 1), d) for k, d in zip(kernel, dilations, strict=True)]
+    if padding == "same":
+        if any(s != 1 for s in strides):
+            raise InputError(message(f'{what}: padding: found "same" with the stride {stride!r}, needed a stride of 1'))
+        halves = [part_of(span, 2) for span in spans]
+        return Windows(strides, dilations, tuple(halves), tuple(lengths)), []
+    pairs = padding_pairs(0 if padding == "valid" else padding, axes, what)
+    sizes: list[Size] = []
+    unknown = []
+    for n, span, s, (a, b) in zip(lengths, spans, strides, pairs, strict=True):
+        room = subtract_lengths(add_lengths(n, a + b - 1), span)
+        if type(room) is int and room < 0:
+            assert type(n) is int
+            text = f"{what}: windows: found one of {add_lengths(span, 1)} in an image of {n + a + b}, needed it to fit"
+            raise ShapeError(message(text, hint="padding= makes images larger"))
+        if type(room) is not int:
+            unknown.append((as_size_variable(room), as_size_variable(n)))
+        sizes.append(add_lengths(part_of(room, s) if s != 1 else room, 1))
+    return Windows(strides, dilations, tuple(a for a, _ in pairs), tuple(sizes)), unknown
+
+
+def fitting(what: str, x: Variable, unknown: Sequence[tuple[Variable, Variable]]) -> Variable:
+    """x, of which it is made sure that windows fit into it."""
+    text = f"{what}: windows: found one that is larger than an image of {{0}} and its padding, needed it to fit"
+    for room, length in unknown:
+        failure = Descriptor("ShapeError", text, "padding= makes images larger")
+        x = required(x, greater_equal(room, np.int64(0)), (length,), failure)
+    return x
+
+
+class Images(NamedTuple):
+    """Images with channels in front of the axes of windows, and how they were given."""
+
+    x: Variable
+    is_one: bool  # without a batch
+    is_last: bool  # channels behind
+
+    def back(self, y: Variable) -> Variable:
+        """A result in the layout of what was given."""
+        y = moveaxis(y, 1, -1) if self.is_last else y
+        return y[0] if self.is_one else y
+
+
+def images_of(what: str, x: Any, axes: int, layout: str | None) -> Images:
+    """An operand of images in their layout.
+
+    Raises:
+        InputError: an unknown layout.
+        ShapeError: another number of axes than images have.
+    """
+    first, last = LAYOUTS[axes]
+    if layout not in (None, first, last):
+        raise InputError(message(f"{what}: layout: found {layout!r}, needed {first!r} or {last!r}"))
+    v = as_variable(x)
+    if v.type.ndim not in (axes + 1, axes + 2):
+        text = f"{what}: ranks: x has {v.type.ndim} axes, needed {axes + 2} ({layout or first}), or {axes + 1}"
+        raise ShapeError(message(text, ("x", repr(v))))
+    is_one = v.type.ndim == axes + 1
+    v = expand_dims_at(v, (-v.type.ndim - 1,)) if is_one else v
+    return Images(moveaxis(v, -1, 1) if layout == last else v, is_one, layout == last)
