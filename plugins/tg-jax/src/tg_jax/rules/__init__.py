@@ -19,6 +19,7 @@ from tg_jax.rules.elementwise import (
 )
 from tg_jax.rules.elementwise.special import error
 from tg_jax.rules.linalg import cholesky, lu, qr, schur, solving, spectral, triangular
+from tg_jax.rules.nn import convolution
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -50,6 +51,7 @@ RULES: Final[dict[object, Rule]] = {
     **solving.RULES,
     **spectral.RULES,
     **triangular.RULES,
+    **convolution.RULES,
     **decays.RULES,
     **extrema.RULES,
     **products.RULES,

@@ -18,6 +18,7 @@ from tg_mlx.rules.elementwise import (
     trigonometric,
 )
 from tg_mlx.rules.linalg import cholesky, lu, qr, schur, spectral, triangular
+from tg_mlx.rules.nn import convolution
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -47,6 +48,7 @@ RULES: Final[dict[object, Rule]] = {
     **schur.RULES,
     **spectral.RULES,
     **triangular.RULES,
+    **convolution.RULES,
 }
 
 HOSTED: Final[frozenset[object]] = frozenset((

@@ -20,6 +20,7 @@ from tg_torch.rules.elementwise import (
 )
 from tg_torch.rules.elementwise.special import error, gamma, normal
 from tg_torch.rules.linalg import cholesky, lu, qr, schur, solving, spectral, triangular
+from tg_torch.rules.nn import convolution
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -53,6 +54,7 @@ RULES: Final[dict[object, Rule]] = {
     **solving.RULES,
     **spectral.RULES,
     **triangular.RULES,
+    **convolution.RULES,
     **fused.RULES,
 }
 
