@@ -194,6 +194,10 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("conv1d conv_transpose1d", "`tg.nn.{name}(w[None], x[None, None])`"),
     ("conv conv2d convolution", "`tg.nn.conv2d(m[None], m[None, None])`"),
     ("conv_transpose2d conv_transpose", "`tg.nn.conv_transpose2d(m[None], m[None, None])`"),
+    ("max_pool1d avg_pool1d", "`tg.nn.{name}(m, 2)`"),
+    ("max_pool2d avg_pool2d", "`tg.nn.{name}(m[None], 2)`"),
+    ("max_pool3d avg_pool3d", "`tg.nn.{name}(m[None, None], (1, 2, 2))`"),
+    ("max_pool avg_pool", "`tg.nn.{name}2d(m[None], 2)`"),
     ("conv3d conv_transpose3d", "`tg.nn.{name}(m[None, None], m[None, None, None])`"),
     ("multi_dot chain_matmul matrix_dot", "`tg.linalg.multi_dot([m, m, m])`"),
     ("cross", "`tg.linalg.cross(w, u)`"),
@@ -274,7 +278,6 @@ LATER: Final = (  # what tg does not have yet, and what to do until then
     ("fftfreq rfftfreq", "NumPy's: `np.fft.{name}(4)`"),
     ("fftshift", "`tg.roll(x, x.shape[0] // 2)`"),
     ("signal convolve correlate convolve2d", "slices do it: `x[:-2] * w[0] + x[1:-1] * w[1] + x[2:] * w[2]`"),
-    ("max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d", "slices do it: `tg.maximum(m[0::2], m[1::2])`"),
     # fitting and keeping
     ("optim optimize optimizers sgd SGD adam Adam adamw",
      "`tg.function([x], loss, updates={state: state - 0.1 * tg.grad(loss, state)})` is a step"),

@@ -76,7 +76,7 @@ from tg_conformance.cases.linalg import (
 from tg_conformance.cases.linalg import (
     functions as matrix_functions,
 )
-from tg_conformance.cases.nn import convolution
+from tg_conformance.cases.nn import convolution, pooling
 from tg_conformance.cases.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -133,6 +133,7 @@ CASES: Final[tuple[Case, ...]] = (
     *sorting.CASES,
     *statistics.CASES,
     *convolution.CASES,
+    *pooling.CASES,
     *cholesky.CASES,
     *equations.CASES,
     *matrix_functions.CASES,

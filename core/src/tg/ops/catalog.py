@@ -80,7 +80,7 @@ from tg.ops.linalg import (
     spectral_functions,
     triangular,
 )
-from tg.ops.nn import convolution
+from tg.ops.nn import convolution, pooling
 from tg.ops.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -151,6 +151,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     spectral_functions.FAMILY,
     triangular.FAMILY,
     convolution.FAMILY,
+    pooling.FAMILY,
     keys.FAMILY,
     continuous.FAMILY,
     transformed.FAMILY,

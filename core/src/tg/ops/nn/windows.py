@@ -18,6 +18,7 @@ from tg.ops.shape import broadcast_to, expand_dims_at, moveaxis, reshape
 from tg.types.dtypes import numpy_dtype
 from tg.types.lengths import add as add_lengths
 from tg.types.lengths import floor_divide as part_of
+from tg.types.lengths import minimum as shorter
 from tg.types.lengths import multiply as multiply_lengths
 from tg.types.lengths import product
 from tg.types.lengths import subtract as subtract_lengths
@@ -123,9 +124,13 @@ def windows_of(
     stride: Any,
     padding: Any,
     dilation: Any,
+    *,
+    ceil_mode: bool = False,
 ) -> tuple[Windows, list[tuple[Variable, Variable]]]:
     """The windows of images, and pairs of what has to be at least 0 and the length of an image, where that is unknown.
 
+    Args:
+        ceil_mode: whether a last window may reach beyond the end, if it begins before it.
     Raises:
         InputError: a stride or a dilation below 1, a padding that is none, or "same" with a stride.
         ShapeError: a window is larger than the padded image.
@@ -150,7 +155,9 @@ def windows_of(
             raise ShapeError(message(text, hint="padding= makes images larger"))
         if type(room) is not int:
             unknown.append((as_size_variable(room), as_size_variable(n)))
-        sizes.append(add_lengths(part_of(room, s) if s != 1 else room, 1))
+        most = room if s == 1 else part_of(add_lengths(room, s - 1) if ceil_mode else room, s)
+        begun = part_of(add_lengths(n, a - 1), s)  # windows that begin before the end
+        sizes.append(add_lengths(shorter(most, begun) if ceil_mode and s != 1 else most, 1))
     return Windows(strides, dilations, tuple(a for a, _ in pairs), tuple(sizes)), unknown
 
 

@@ -1,0 +1,675 @@
+"""Pooling: one number for each window of an image, its largest, its mean or a norm."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+
+from tg.errors import DtypeError, InputError, message
+from tg.graph.nodes import Constant, Variable, as_size_variable, size_value
+from tg.graph.op import Op
+from tg.ops.contraction import matmul
+from tg.ops.creation import iota, ones, zeros
+from tg.ops.elementwise.arithmetic import (
+    add,
+    divide,
+    floor_divide,
+    maximum,
+    minimum,
+    multiply,
+    power,
+    subtract,
+)
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import equal, greater_equal, isnan, less, logical_and, logical_or, where
+from tg.ops.family import Family
+from tg.ops.indexing import Gather, Scatter, SliceUpdate, read_slices, take
+from tg.ops.length_checks import natural_checks
+from tg.ops.nn.convolution import convolution
+from tg.ops.nn.windows import Images, Windows, fitting, images_of, numbers, windows_of
+from tg.ops.places import take_along_axis
+from tg.ops.reduction import argmax, identity
+from tg.ops.shape import broadcast_to, expand_dims_at, known_shape, merge_sizes, reshape, squeeze, swapaxes
+from tg.types.dtypes import is_float, is_inexact, numpy_dtype
+from tg.types.lengths import Length, product
+from tg.types.lengths import add as add_lengths
+from tg.types.lengths import floor_divide as part_of
+from tg.types.lengths import maximum as longer
+from tg.types.lengths import multiply as multiply_lengths
+from tg.types.lengths import subtract as subtract_lengths
+from tg.types.tensor_type import TensorType
+from tg.variables.conversion import plain_integer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.graph.checks import Check
+
+    Array = np.ndarray[Any, Any]
+    Size = int | Length
+
+NOTHING: Final = -1  # the position of a window that reads none
+
+
+@final
+class MaxPool(Op):
+    """The largest element of each window along the last axes, and where it is: of equal ones the first, of NaN too.
+
+    The window p of an axis reads p * stride + k * dilation - before for each k, of those that are positions of x. The
+    place is the number of the element in C order of the axes of windows; where a window reads nothing it is -1, beside
+    the least number of the dtype. Operands after x are the sizes that are None: int64 scalars.
+
+    Shapes:
+        x (..., l...) -> y (..., sizes...), places (..., sizes...)
+    Dtypes:
+        real numbers -> the same, int64
+    """
+
+    window: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    before: tuple[int, ...]
+    sizes: tuple[int | None, ...]
+    has_expansion = True
+
+    def size_operands(self, count: int) -> range:
+        """How many windows there are."""
+        return range(1, count)
+
+    def infer(self, x: TensorType, *rest: Any) -> tuple[TensorType, ...]:
+        """The sizes in place of the last lengths."""
+        if not (is_float(x.dtype) or x.dtype.lstrip("u").startswith("int")):
+            raise DtypeError(message(f"max_pool: found {x.dtype}, needed real numbers"))
+        shape = (*x.shape[: len(x.shape) - len(self.sizes)], *merge_sizes(self.sizes, rest))
+        return TensorType(x.dtype, shape), TensorType("int64", shape)
+
+    def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
+        """Sizes are at least 0."""
+        return natural_checks(inputs[1:])
+
+    def perform(self, x: Array, *rest: Array) -> tuple[Array, ...]:
+        """Position by position of the window: what is larger than all before takes their place."""
+        sizes = known_shape(self.sizes, rest)
+        axes = len(sizes)
+        lengths = x.shape[x.ndim - axes :]
+        shape = (*x.shape[: x.ndim - axes], *sizes)
+        best = np.full(shape, identity(maximum, x.dtype.name), x.dtype)
+        found = np.full(shape, NOTHING, np.int64)
+        for place in itertools.product(*map(range, self.window)):
+            at = [
+                np.arange(size) * s + k * d - b
+                for size, s, k, d, b in zip(sizes, self.strides, place, self.dilations, self.before, strict=True)
+            ]
+            within = [(q >= 0) & (q < n) for q, n in zip(at, lengths, strict=True)]
+            if not all(w.any() for w in within):
+                continue
+            grid, inside = _mesh(at), _mesh(within)
+            is_there = np.all(np.broadcast_arrays(*inside), axis=0)
+            index: Any = (..., *(np.where(w, q, 0) for q, w in zip(grid, inside, strict=True)))
+            one = x[index]
+            is_larger = is_there & ((found == NOTHING) | (one > best) | (np.isnan(one) & ~np.isnan(best)))
+            flat = np.zeros((1,) * axes, np.int64)
+            for q, n in zip(grid, lengths, strict=True):
+                flat = flat * n + q
+            best, found = np.where(is_larger, one, best), np.where(is_larger, flat, found)
+        return best.astype(x.dtype, copy=False), found
+
+    def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
+        """A slice of the padded images for each position of the window, and the first that is the largest."""
+        x, *rest = inputs
+        sizes = merge_sizes(self.sizes, [*map(size_value, rest)])
+        lengths = x.shape[x.type.ndim - len(sizes) :]
+        least = Constant(np.asarray(identity(maximum, x.type.dtype)))
+        wide = self._padded(x, lengths, sizes, least)
+        slices = [(at, self._slice(wide, at, sizes)) for at in itertools.product(*map(range, self.window))]
+        y = slices[0][1]
+        for _, one in slices[1:]:
+            y = maximum(y, one)
+        places: Variable = broadcast_to(Constant(np.array(NOTHING, np.int64)), y.shape)
+        for at, one in reversed(slices):
+            flat, is_there = self._position(at, lengths, sizes)
+            is_first = equal(one, y)
+            if is_inexact(x.type.dtype):
+                is_first = logical_or(is_first, logical_and(isnan(one), isnan(y)))
+            if is_there is not None:
+                is_first = logical_and(is_first, is_there)
+            places = where(is_first, flat, places)
+        return y, places
+
+    def _padded(self, x: Variable, lengths: Sequence[Size], sizes: Sequence[Size], least: Variable) -> Variable:
+        """Images in the least number, so that all windows lie within."""
+        begins = (*(0 for _ in x.shape[: x.type.ndim - len(sizes)]), *self.before)
+        reach = [
+            add_lengths(multiply_lengths(subtract_lengths(size, 1), s), (k - 1) * d + 1)
+            for size, s, k, d in zip(sizes, self.strides, self.window, self.dilations, strict=True)
+        ]
+        whole = [longer(add_lengths(n, b), r) for n, b, r in zip(lengths, self.before, reach, strict=True)]
+        lead = x.shape[: x.type.ndim - len(sizes)]
+        base = broadcast_to(least, (*lead, *whole))
+        return SliceUpdate(begins[len(lead) :], (1,) * len(sizes))(base, x)  # type: ignore[no-any-return]
+
+    def _slice(self, wide: Variable, at: Sequence[int], sizes: Sequence[Size]) -> Variable:
+        starts = (k * d for k, d in zip(at, self.dilations, strict=True))
+        return read_slices(wide, [*zip(starts, sizes, self.strides, strict=True)])
+
+    def _position(
+        self, at: Sequence[int], lengths: Sequence[Size], sizes: Sequence[Size]
+    ) -> tuple[Variable, Variable | None]:
+        """The numbers of the elements that windows read at a position, and whether they are there if some are not."""
+        flat: Variable | None = None
+        is_there: Variable | None = None
+        for k, (n, size) in enumerate(zip(lengths, sizes, strict=True)):
+            q = add(
+                multiply(iota(size), np.int64(self.strides[k])), np.int64(at[k] * self.dilations[k] - self.before[k])
+            )
+            others = tuple(range(k - len(sizes) + 1, 0))
+            q, end = expand_dims_at(q, others) if others else q, as_size_variable(n)
+            flat = q if flat is None else add(multiply(flat, end), q)
+            inside = logical_and(greater_equal(q, np.int64(0)), less(q, end))
+            is_there = inside if is_there is None else logical_and(is_there, inside)
+        assert flat is not None
+        return flat, is_there
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """The cotangents added up where the largest elements are."""
+        (x, *rest), (dy, *_) = inputs, cotangents
+        if dy is None:
+            return (None,) * len(inputs)
+        lead, own = self._split(x)
+        flat = zeros((product(lead), product(own)), dtype=dy.type.dtype)
+        rows, places, is_there = self._rows(x, outputs[1])
+        values = where(is_there, reshape(dy, places.shape), numpy_dtype(dy.type.dtype).type(0))
+        found = Scatter((-2, -1), add)(flat, values, rows, places)
+        return (reshape(found, x.shape), *(None for _ in rest))
+
+    def pushforward(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """The tangents of the largest elements."""
+        x, dx = inputs[0], tangents[0]
+        if dx is None:
+            return (None, None)
+        lead, own = self._split(x)
+        rows, places, is_there = self._rows(x, outputs[1])
+        found = Gather((-2, -1))(reshape(dx, (product(lead), product(own))), rows, places)
+        return (reshape(where(is_there, found, numpy_dtype(dx.type.dtype).type(0)), outputs[0].shape), None)
+
+    def _split(self, x: Variable) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
+        count = x.type.ndim - len(self.sizes)
+        return x.shape[:count], x.shape[count:]
+
+    def _rows(self, x: Variable, places: Variable) -> tuple[Variable, Variable, Variable]:
+        """For each window the image, the place in it, and whether there is one."""
+        lead, _ = self._split(x)
+        flat = reshape(places, (product(lead), product(places.shape[len(lead) :])))
+        rows = broadcast_to(expand_dims_at(iota(flat.shape[0]), (-1,)), flat.shape)
+        return rows, maximum(flat, np.int64(0)), greater_equal(flat, np.int64(0))
+
+    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
+        """The batch is one more axis in front."""
+        tools.need_unbatched(self, batched[1:], "a number of windows")
+        return self(*inputs)  # type: ignore[no-any-return]
+
+
+def _mesh(arrays: Sequence[Array]) -> list[Array]:
+    """Vectors along axes of their own."""
+    return [v.reshape(*(-1 if j == k else 1 for j in range(len(arrays)))) for k, v in enumerate(arrays)]
+
+
+# --- what users call -------------------------------------------------------------------------------------------------
+
+
+def _window(what: str, given: Any, axes: int) -> tuple[int, ...]:
+    return numbers(given, axes, f"{what}: window", 1)
+
+
+def _need_half(what: str, window: Sequence[int], before: Sequence[Size], padding: Any) -> None:
+    """Refuse a padding in which a window could lie as a whole.
+
+    Raises:
+        InputError: more than half of the window.
+    """
+    if padding != "same" and any(type(b) is int and 2 * b > k for k, b in zip(window, before, strict=True)):
+        raise InputError(message(f"{what}: padding: found {padding!r}, needed at most half of the window {window}"))
+
+
+def _max_pooled(
+    what: str,
+    axes: int,
+    x: Any,
+    window: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    return_indices: bool,
+    layout: str,
+) -> Any:
+    images = images_of(what, x, axes, layout)
+    kernel = _window(what, window, axes)
+    given = kernel if stride is None else stride
+    windows, unknown = windows_of(what, images.x.shape[2:], kernel, given, padding, dilation, ceil_mode=ceil_mode)
+    _need_half(what, kernel, windows.before, padding)
+    v = fitting(what, images.x, unknown)
+    before = tuple(b for b in windows.before if type(b) is int)
+    field = tuple(n if type(n) is int else None for n in windows.sizes)
+    op = MaxPool(kernel, windows.strides, windows.dilations, before, field)
+    y, places = op(v, *(as_size_variable(n) for n in windows.sizes if type(n) is not int))
+    return (images.back(y), images.back(places)) if return_indices else images.back(y)
+
+
+def _summed(x: Variable, windows: Windows, kernel: Sequence[int]) -> Variable:
+    """The sums of windows: a convolution of each channel with ones."""
+    axes = len(kernel)
+    count = multiply_lengths(x.shape[0], x.shape[1])
+    flat = reshape(x, (count, 1, 1, *x.shape[2:]))
+    kernel_of_ones = ones((1, 1, 1, *kernel), dtype=x.type.dtype)
+    y = convolution(
+        flat, kernel_of_ones, windows.strides, windows.dilations, (1,) * axes, windows.before, windows.sizes
+    )
+    return reshape(y, (*x.shape[:2], *y.shape[3:]))
+
+
+def _averaged(
+    what: str,
+    axes: int,
+    x: Any,
+    window: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    layout: str,
+) -> Variable:
+    images, v = _floating(what, images_of(what, x, axes, layout))
+    kernel = _window(what, window, axes)
+    given = kernel if stride is None else stride
+    windows, unknown = windows_of(what, v.shape[2:], kernel, given, padding, 1, ceil_mode=ceil_mode)
+    _need_half(what, kernel, windows.before, padding)
+    v = fitting(what, v, unknown)
+    counts_padding = count_include_pad or (padding != "same" and all(b == 0 for b in windows.before))
+    return images.back(_means(v, windows, kernel, ceil_mode=ceil_mode, counts_padding=counts_padding))
+
+
+def _means(v: Variable, windows: Windows, kernel: Sequence[int], *, ceil_mode: bool, counts_padding: bool) -> Variable:
+    """The sums of windows over how many entries each has; a window beyond the padding has fewer."""
+    total = _summed(v, windows, kernel)
+    if counts_padding and not ceil_mode:
+        return divide(total, numpy_dtype(v.type.dtype).type(math.prod(kernel)))
+    counts: Variable | None = None
+    for k, (n, size, s, b) in enumerate(zip(v.shape[2:], windows.sizes, windows.strides, windows.before, strict=True)):
+        more = b if counts_padding else 0
+        first = subtract(multiply(iota(size), np.int64(s)), as_size_variable(b))
+        last = minimum(add(first, np.int64(kernel[k])), as_size_variable(add_lengths(n, more)))
+        own = subtract(last, maximum(first, as_size_variable(multiply_lengths(more, -1))))
+        behind = tuple(range(k - len(kernel) + 1, 0))
+        own = expand_dims_at(own, behind) if behind else own
+        counts = own if counts is None else multiply(counts, own)
+    assert counts is not None
+    return divide(total, cast_variable(counts, v.type.dtype))
+
+
+def _floating(what: str, images: Images) -> tuple[Images, Variable]:
+    v = images.x
+    if not is_inexact(v.type.dtype):
+        v = cast_variable(v, "float64")
+    return images, v
+
+
+def _normed(what: str, axes: int, x: Any, p: Any, window: Any, stride: Any, ceil_mode: bool, layout: str) -> Variable:
+    images, v = _floating(what, images_of(what, x, axes, layout))
+    kernel = _window(what, window, axes)
+    given = kernel if stride is None else stride
+    windows, unknown = windows_of(what, v.shape[2:], kernel, given, 0, 1, ceil_mode=ceil_mode)
+    v = fitting(what, v, unknown)
+    mean = _means(power(v, p), windows, kernel, ceil_mode=ceil_mode, counts_padding=True)
+    total = multiply(mean, numpy_dtype(v.type.dtype).type(math.prod(kernel)))
+    return images.back(power(total, 1 / p))
+
+
+def _sizes_of(what: str, given: Any, lengths: Sequence[Size]) -> list[Size]:
+    """The lengths of results: numbers, or None for that of the image."""
+    several = tuple(given) if isinstance(given, tuple | list) else (given,) * len(lengths)
+    found = [n if one is None else plain_integer(one) for one, n in zip(several, lengths, strict=False)]
+    if len(several) != len(lengths) or not all(type(n) is Length or (type(n) is int and n >= 1) for n in found):
+        text = f"{what}: size: found {given!r}, needed a number of at least 1 or None, or one for each axis"
+        raise InputError(message(text))
+    return found
+
+
+def _spans(n: Size, size: Size) -> tuple[Variable, Variable]:
+    """Where the parts of an axis begin and end: i * n / size rounded down, and (i + 1) * n / size rounded up."""
+    at, whole, parts = iota(size), as_size_variable(n), as_size_variable(size)
+    first = floor_divide(multiply(at, whole), parts)
+    last = floor_divide(add(multiply(add(at, np.int64(1)), whole), subtract(parts, np.int64(1))), parts)
+    return first, last
+
+
+def _adaptive_means(what: str, axes: int, x: Any, size: Any, layout: str) -> Variable:
+    images, v = _floating(what, images_of(what, x, axes, layout))
+    for k, (n, m) in enumerate(zip(v.shape[2:], _sizes_of(what, size, v.shape[2:]), strict=True)):
+        first, last = (expand_dims_at(one, (-1,)) for one in _spans(n, m))
+        at = iota(n)
+        taken = logical_and(greater_equal(at, first), less(at, last))
+        share = divide(cast_variable(taken, v.type.dtype), cast_variable(subtract(last, first), v.type.dtype))
+        axis = k - axes
+        v = _moved(matmul(_moved(v, axis), _moved(share, -2)), axis)
+    return images.back(v)
+
+
+def _moved(v: Variable, axis: int) -> Variable:
+    """The axis exchanged with the last one."""
+    return v if axis == -1 else swapaxes(v, axis, -1)
+
+
+def _adaptive_largest(what: str, axes: int, x: Any, size: Any, layout: str) -> Variable:
+    images = images_of(what, x, axes, layout)
+    v = images.x
+    sizes = _sizes_of(what, size, v.shape[2:])
+    for k, (n, m) in reversed([*enumerate(zip(v.shape[2:], sizes, strict=True))]):  # the first row has a say first
+        first, last = _spans(n, m)
+        most = add_lengths(part_of(n, m), 2)
+        steps = add(expand_dims_at(first, (-1,)), iota(most))
+        at = minimum(steps, expand_dims_at(subtract(last, np.int64(1)), (-1,)))
+        axis = k + 2
+        windows = take(v, at, axis=axis)  # the parts, then the positions in each
+        place = expand_dims_at(argmax(windows, axis=axis + 1), (k + 1 - axes - 1,))
+        v = squeeze(take_along_axis(windows, place, axis=axis + 1), axis + 1)
+    return images.back(v)
+
+
+def max_pool1d(
+    x: Any,
+    window: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    *,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+    layout: str = "NCW",
+) -> Any:
+    """The largest element of each window of sequences, as `max_pool2d`.
+
+    Shapes:
+        x (n, c, w), or without n -> y (n, c, sizes)
+    Raises:
+        ShapeError, InputError: as `max_pool2d`.
+    Source:
+        torch.nn.functional.max_pool1d
+    """
+    given = (window, stride, padding, dilation)
+    return _max_pooled("max_pool1d", 1, x, *given, ceil_mode, return_indices, layout)
+
+
+def max_pool2d(
+    x: Any,
+    window: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    *,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+    layout: str = "NCHW",
+) -> Any:
+    """The largest element of each window; its gradient goes to the first of equal ones.
+
+    Shapes:
+        x (n, c, h, w), or without n -> y (n, c, sizes)
+    Args:
+        window: its lengths, a number for all axes or one for each; `stride` is the same unless given.
+        padding: as of `conv2d`, at most half of the window; what is outside is never the largest.
+        ceil_mode: a last window may reach beyond the end.
+        return_indices: besides, where each is: its number in C order of the image.
+    Raises:
+        ShapeError: a window is larger than its image.
+        InputError: a window, stride, padding, dilation or layout that there is not.
+    Example:
+        >>> import tg
+        >>> x = tg.tensor("x", shape=(1, 1, 2, 4))
+        >>> tg.nn.max_pool2d(x, 2).eval({x: [[[[1.0, 5, 2, 3], [4, 0, 7, 6]]]]})
+        array([[[[5., 7.]]]])
+    Source:
+        torch.nn.functional.max_pool2d
+    """
+    given = (window, stride, padding, dilation)
+    return _max_pooled("max_pool2d", 2, x, *given, ceil_mode, return_indices, layout)
+
+
+def max_pool3d(
+    x: Any,
+    window: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    *,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+    layout: str = "NCDHW",
+) -> Any:
+    """The largest element of each window of volumes, as `max_pool2d`.
+
+    Shapes:
+        x (n, c, d, h, w), or without n -> y (n, c, sizes)
+    Raises:
+        ShapeError, InputError: as `max_pool2d`.
+    Source:
+        torch.nn.functional.max_pool3d
+    """
+    given = (window, stride, padding, dilation)
+    return _max_pooled("max_pool3d", 3, x, *given, ceil_mode, return_indices, layout)
+
+
+def avg_pool1d(
+    x: Any,
+    window: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    *,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    layout: str = "NCW",
+) -> Variable:
+    """The mean of each window of sequences, as `avg_pool2d`.
+
+    Shapes:
+        x (n, c, w), or without n -> y (n, c, sizes)
+    Raises:
+        ShapeError, InputError: as `avg_pool2d`.
+    Source:
+        torch.nn.functional.avg_pool1d
+    """
+    return _averaged("avg_pool1d", 1, x, window, stride, padding, ceil_mode, count_include_pad, layout)
+
+
+def avg_pool2d(
+    x: Any,
+    window: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    *,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    layout: str = "NCHW",
+) -> Variable:
+    """The mean of each window.
+
+    Shapes:
+        x (n, c, h, w), or without n -> y (n, c, sizes)
+    Args:
+        window, stride, padding, ceil_mode: as of `max_pool2d`.
+        count_include_pad: whether zeros of the padding count as elements.
+    Raises:
+        ShapeError, InputError: as `max_pool2d`.
+    Example:
+        >>> import tg
+        >>> x = tg.tensor("x", shape=(1, 1, 2, 4))
+        >>> tg.nn.avg_pool2d(x, 2).eval({x: [[[[1.0, 5, 2, 3], [4, 0, 7, 6]]]]})
+        array([[[[2.5, 4.5]]]])
+    Source:
+        torch.nn.functional.avg_pool2d
+    """
+    return _averaged("avg_pool2d", 2, x, window, stride, padding, ceil_mode, count_include_pad, layout)
+
+
+def avg_pool3d(
+    x: Any,
+    window: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    *,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    layout: str = "NCDHW",
+) -> Variable:
+    """The mean of each window of volumes, as `avg_pool2d`.
+
+    Shapes:
+        x (n, c, d, h, w), or without n -> y (n, c, sizes)
+    Raises:
+        ShapeError, InputError: as `avg_pool2d`.
+    Source:
+        torch.nn.functional.avg_pool3d
+    """
+    return _averaged("avg_pool3d", 3, x, window, stride, padding, ceil_mode, count_include_pad, layout)
+
+
+def lp_pool1d(
+    x: Any, p: float, window: Any, stride: Any = None, *, ceil_mode: bool = False, layout: str = "NCW"
+) -> Variable:
+    """What `lp_pool2d` is of windows of sequences.
+
+    Shapes:
+        x (n, c, w), or without n -> y (n, c, sizes)
+    Raises:
+        ShapeError, InputError: as `avg_pool2d`.
+    Source:
+        torch.nn.functional.lp_pool1d
+    """
+    return _normed("lp_pool1d", 1, x, p, window, stride, ceil_mode, layout)
+
+
+def lp_pool2d(
+    x: Any, p: float, window: Any, stride: Any = None, *, ceil_mode: bool = False, layout: str = "NCHW"
+) -> Variable:
+    """The root of order p of the sum of p-th powers of each window; NaN where that is below 0.
+
+    Shapes:
+        x (n, c, h, w), or without n -> y (n, c, sizes)
+    Raises:
+        ShapeError, InputError: as `avg_pool2d`.
+    Source:
+        torch.nn.functional.lp_pool2d
+    """
+    return _normed("lp_pool2d", 2, x, p, window, stride, ceil_mode, layout)
+
+
+def lp_pool3d(
+    x: Any, p: float, window: Any, stride: Any = None, *, ceil_mode: bool = False, layout: str = "NCDHW"
+) -> Variable:
+    """What `lp_pool2d` is of windows of volumes.
+
+    Shapes:
+        x (n, c, d, h, w), or without n -> y (n, c, sizes)
+    Raises:
+        ShapeError, InputError: as `avg_pool2d`.
+    Source:
+        torch.nn.functional.lp_pool3d
+    """
+    return _normed("lp_pool3d", 3, x, p, window, stride, ceil_mode, layout)
+
+
+def adaptive_avg_pool1d(x: Any, size: Any, *, layout: str = "NCW") -> Variable:
+    """The means of as many parts of each axis as are asked for: i * n / size up to (i + 1) * n / size.
+
+    Shapes:
+        x (n, c, w), or without n -> y (n, c, size); None keeps a length, 1 is the mean of all
+    Raises:
+        InputError: a size that is no number of at least 1.
+    Source:
+        torch.nn.functional.adaptive_avg_pool1d
+    """
+    return _adaptive_means("adaptive_avg_pool1d", 1, x, size, layout)
+
+
+def adaptive_avg_pool2d(x: Any, size: Any, *, layout: str = "NCHW") -> Variable:
+    """The means of as many parts of each axis as are asked for: i * n / size up to (i + 1) * n / size.
+
+    Shapes:
+        x (n, c, h, w), or without n -> y (n, c, size); None keeps a length, 1 is the mean of all
+    Raises:
+        InputError: a size that is no number of at least 1.
+    Source:
+        torch.nn.functional.adaptive_avg_pool2d
+    """
+    return _adaptive_means("adaptive_avg_pool2d", 2, x, size, layout)
+
+
+def adaptive_avg_pool3d(x: Any, size: Any, *, layout: str = "NCDHW") -> Variable:
+    """The means of as many parts of each axis as are asked for: i * n / size up to (i + 1) * n / size.
+
+    Shapes:
+        x (n, c, d, h, w), or without n -> y (n, c, size); None keeps a length, 1 is the mean of all
+    Raises:
+        InputError: a size that is no number of at least 1.
+    Source:
+        torch.nn.functional.adaptive_avg_pool3d
+    """
+    return _adaptive_means("adaptive_avg_pool3d", 3, x, size, layout)
+
+
+def adaptive_max_pool1d(x: Any, size: Any, *, layout: str = "NCW") -> Variable:
+    """The largest of as many parts of each axis as are asked for, as `adaptive_avg_pool1d`.
+
+    Shapes:
+        x (n, c, w), or without n -> y (n, c, size)
+    Raises:
+        InputError: a size that is no number of at least 1.
+    Source:
+        torch.nn.functional.adaptive_max_pool1d
+    """
+    return _adaptive_largest("adaptive_max_pool1d", 1, x, size, layout)
+
+
+def adaptive_max_pool2d(x: Any, size: Any, *, layout: str = "NCHW") -> Variable:
+    """The largest of as many parts of each axis as are asked for, as `adaptive_avg_pool2d`.
+
+    Shapes:
+        x (n, c, h, w), or without n -> y (n, c, size)
+    Raises:
+        InputError: a size that is no number of at least 1.
+    Source:
+        torch.nn.functional.adaptive_max_pool2d
+    """
+    return _adaptive_largest("adaptive_max_pool2d", 2, x, size, layout)
+
+
+def adaptive_max_pool3d(x: Any, size: Any, *, layout: str = "NCDHW") -> Variable:
+    """The largest of as many parts of each axis as are asked for, as `adaptive_avg_pool3d`.
+
+    Shapes:
+        x (n, c, d, h, w), or without n -> y (n, c, size)
+    Raises:
+        InputError: a size that is no number of at least 1.
+    Source:
+        torch.nn.functional.adaptive_max_pool3d
+    """
+    return _adaptive_largest("adaptive_max_pool3d", 3, x, size, layout)
+
+
+FAMILY = Family(
+    "nn/pooling",
+    ops=(MaxPool,),
+    functions=(
+        max_pool1d, max_pool2d, max_pool3d, avg_pool1d, avg_pool2d, avg_pool3d,
+        lp_pool1d, lp_pool2d, lp_pool3d, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d,
+        adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d,
+    ),
+    module="nn",
+)  # fmt: skip
