@@ -79,11 +79,15 @@ class MaxPool(Op):
         """How many windows there are."""
         return range(1, count)
 
+    def numbers(self, rest: Sequence[Any]) -> tuple[Any, ...]:
+        """`sizes`, with the operands in their places."""
+        return merge_sizes(self.sizes, rest)
+
     def infer(self, x: TensorType, *rest: Any) -> tuple[TensorType, ...]:
         """The sizes in place of the last lengths."""
         if not (is_float(x.dtype) or x.dtype.lstrip("u").startswith("int")):
             raise DtypeError(message(f"max_pool: found {x.dtype}, needed real numbers"))
-        shape = (*x.shape[: len(x.shape) - len(self.sizes)], *merge_sizes(self.sizes, rest))
+        shape = (*x.shape[: len(x.shape) - len(self.sizes)], *self.numbers(rest))
         return TensorType(x.dtype, shape), TensorType("int64", shape)
 
     def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
@@ -120,7 +124,7 @@ class MaxPool(Op):
     def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
         """A slice of the padded images for each position of the window, and the first that is the largest."""
         x, *rest = inputs
-        sizes = merge_sizes(self.sizes, [*map(size_value, rest)])
+        sizes = self.numbers([*map(size_value, rest)])
         lengths = x.shape[x.type.ndim - len(sizes) :]
         least = Constant(np.asarray(identity(maximum, x.type.dtype)))
         wide = self._padded(x, lengths, sizes, least)
