@@ -30,6 +30,7 @@ from tg.ops.nn.pooling import (
     max_pool2d,
     max_pool3d,
 )
+from tg.ops.nn.resizing import fold, pixel_shuffle, pixel_unshuffle, resize, unfold
 from tg.ops.softmax import log_softmax, softmax
 from tg.words import unknown_in
 
@@ -49,6 +50,7 @@ __all__ = [
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "fold",
     "log_softmax",
     "lp_pool1d",
     "lp_pool2d",
@@ -57,11 +59,15 @@ __all__ = [
     "max_pool2d",
     "max_pool3d",
     "one_hot",
+    "pixel_shuffle",
+    "pixel_unshuffle",
     "relu",
+    "resize",
     "sigmoid",
     "softmax",
     "softplus",
     "tanh",
+    "unfold",
 ]
 
 

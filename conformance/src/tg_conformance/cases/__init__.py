@@ -76,7 +76,7 @@ from tg_conformance.cases.linalg import (
 from tg_conformance.cases.linalg import (
     functions as matrix_functions,
 )
-from tg_conformance.cases.nn import convolution, pooling
+from tg_conformance.cases.nn import convolution, pooling, resizing
 from tg_conformance.cases.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -134,6 +134,7 @@ CASES: Final[tuple[Case, ...]] = (
     *statistics.CASES,
     *convolution.CASES,
     *pooling.CASES,
+    *resizing.CASES,
     *cholesky.CASES,
     *equations.CASES,
     *matrix_functions.CASES,

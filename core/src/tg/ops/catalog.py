@@ -80,7 +80,7 @@ from tg.ops.linalg import (
     spectral_functions,
     triangular,
 )
-from tg.ops.nn import convolution, pooling
+from tg.ops.nn import convolution, pooling, resizing
 from tg.ops.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -152,6 +152,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     triangular.FAMILY,
     convolution.FAMILY,
     pooling.FAMILY,
+    resizing.FAMILY,
     keys.FAMILY,
     continuous.FAMILY,
     transformed.FAMILY,

@@ -8,14 +8,13 @@ import numpy as np
 
 from tg.errors import InputError, ShapeError, message
 from tg.graph.checks import Descriptor
-from tg.graph.nodes import Constant, Variable, as_size_variable
+from tg.graph.nodes import Variable, as_size_variable
 from tg.ops.assumptions import required
 from tg.ops.creation import iota, zeros
 from tg.ops.elementwise.arithmetic import add, floor_divide, multiply, remainder, subtract
 from tg.ops.elementwise.comparison import equal, greater_equal, less, logical_and, where
-from tg.ops.indexing import Gather, SliceUpdate
+from tg.ops.indexing import Gather, Scatter, SliceUpdate, read_slices
 from tg.ops.shape import broadcast_to, expand_dims_at, moveaxis, reshape
-from tg.types.dtypes import numpy_dtype
 from tg.types.lengths import add as add_lengths
 from tg.types.lengths import floor_divide as part_of
 from tg.types.lengths import minimum as shorter
@@ -51,31 +50,58 @@ def places(length: Size, kernel: Size, stride: int, dilation: int, spread: int, 
     return where(is_there, at, end)
 
 
-def gathered(x: Variable, at: Sequence[Variable], fill: Any = 0) -> Variable:
-    """The windows of the last axes at their `places`, and a number where these are beyond the end.
+def gathered(x: Variable, at: Sequence[Variable]) -> Variable:
+    """The windows of the last axes at their `places`, and 0 where these are beyond the end.
 
     Shapes:
         x (a..., l...), at (k, p) for each l -> y (a..., k..., p...)
     """
-    axes, lead = len(at), x.shape[: x.type.ndim - len(at)]
-    lengths = [add_lengths(n, 1) for n in x.shape[len(lead) :]]
+    if not at:
+        return x
+    lead, lengths = _with_ends(x.shape, len(at))
     base = zeros((*lead, *lengths), dtype=x.type.dtype)
-    if fill != 0:
-        base = broadcast_to(Constant(np.asarray(fill, numpy_dtype(x.type.dtype))), (*lead, *lengths))
-    wide = SliceUpdate((0,) * axes, (1,) * axes)(base, x)
+    wide = SliceUpdate((0,) * len(at), (1,) * len(at))(base, x)
+    flat = reshape(wide, (product(lead), product(lengths)))
+    rows, index = _grid(product(lead), at, lengths)
+    return reshape(Gather((-2, -1))(flat, rows, index), (*lead, *index.shape[1:]))
+
+
+def added(v: Variable, at: Sequence[Variable], lead: Sequence[Size], shape: Sequence[Size]) -> Variable:
+    """What `gathered` is the transpose of: each place of arrays of a shape has the sum of all that windows read there.
+
+    Shapes:
+        v (lead..., k..., p...), at (k, p) for each length of the shape -> y (lead..., shape...)
+    """
+    _, lengths = _with_ends((*lead, *shape), len(at))
+    rows, index = _grid(product(tuple(lead)), at, lengths)
+    flat = zeros((product(tuple(lead)), product(lengths)), dtype=v.type.dtype)
+    found = Scatter((-2, -1), add)(flat, reshape(v, index.shape), rows, index)
+    whole = reshape(found, (*lead, *lengths))
+    return read_slices(whole, [(0, n, 1) for n in shape])
+
+
+def _with_ends(shape: Sequence[Size], axes: int) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
+    """The axes in front, and the last lengths with one entry more: what is read where a window has none."""
+    lead = tuple(shape[: len(shape) - axes])
+    return lead, tuple(add_lengths(n, 1) for n in shape[len(lead) :])
+
+
+def _grid(count: Size, at: Sequence[Variable], lengths: Sequence[Size]) -> tuple[Variable, Variable]:
+    """For each of so many arrays, position of a window and window: the array, and the number of the entry in it.
+
+    Shapes:
+        -> (count, k..., p...), twice
+    """
+    axes = len(at)
     index: Variable | None = None
     for k, (one, n) in enumerate(zip(at, lengths, strict=True)):
         others = [j for j in range(axes) if j != k]
-        spread = expand_dims_at(one, tuple(sorted(j - 2 * axes for j in (*others, *(axes + j for j in others)))))
-        index = spread if index is None else add(multiply(index, as_size_variable(n)), spread)
-    if index is None:  # windows without axes
-        return x
-    count = product(lead)
-    flat = reshape(wide, (count, product(tuple(lengths))))
+        wide = expand_dims_at(one, tuple(sorted(j - 2 * axes for j in (*others, *(axes + j for j in others)))))
+        index = wide if index is None else add(multiply(index, as_size_variable(n)), wide)
+    assert index is not None
     grid = (count, *index.shape)
-    rows = broadcast_to(expand_dims_at(iota(count), tuple(range(-2 * axes, 0))), grid)
-    found = Gather((-2, -1))(flat, rows, broadcast_to(index, grid))
-    return reshape(found, (*lead, *index.shape))
+    rows = expand_dims_at(iota(count), tuple(range(-2 * axes, 0)))
+    return broadcast_to(rows, grid), broadcast_to(index, grid)
 
 
 class Windows(NamedTuple):
