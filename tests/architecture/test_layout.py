@@ -24,6 +24,7 @@ INFRASTRUCTURE = {
     "moving_windows",
     "windows",
     "numpy_protocol",
+    "operands",
     "own",
     "parameters",
     "positions",

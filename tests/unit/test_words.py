@@ -65,7 +65,7 @@ def said(name: str) -> str:
 
 
 def test_a_name_that_tg_has_is_no_word() -> None:
-    assert not set(NAMES) & set(dir(tg))
+    assert not set(NAMES) & {*dir(tg), *tg.nn.__all__}
     assert not [name for name in NAMES if importlib.util.find_spec(f"tg.{name}")]
 
 
@@ -75,6 +75,10 @@ def test_no_word_stands_twice() -> None:
 
 def test_a_name_that_is_elsewhere() -> None:
     assert said("dvector") == "module 'tg' has no attribute 'dvector'\n  hint: `tg.vector(\"x\")`"
+
+
+def test_a_name_of_networks() -> None:
+    assert said("gelu") == "module 'tg' has no attribute 'gelu'\n  hint: tg.nn.gelu exists"
 
 
 def test_a_name_that_is_to_come() -> None:

@@ -99,7 +99,8 @@ def __getattr__(name: str) -> Any:
             raise
     from tg.words import unknown
 
-    raise AttributeError(unknown(name, __dir__()), name=name)
+    networks = importlib.import_module("tg.nn").__all__
+    raise AttributeError(unknown(name, __dir__(), networks), name=name)
 
 
 def __dir__() -> list[str]:

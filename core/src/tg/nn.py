@@ -10,8 +10,28 @@ from typing import Any
 import tg
 from tg.ops.creation import one_hot
 from tg.ops.elementwise.arithmetic import relu
-from tg.ops.elementwise.exponential import sigmoid, softplus
+from tg.ops.elementwise.exponential import log_sigmoid, sigmoid, softplus
+from tg.ops.elementwise.exponential import log_sigmoid as logsigmoid
 from tg.ops.elementwise.trigonometric import tanh
+from tg.ops.nn.activation import (
+    celu,
+    elu,
+    gelu,
+    glu,
+    hardsigmoid,
+    hardswish,
+    hardtanh,
+    leaky_relu,
+    mish,
+    prelu,
+    relu6,
+    selu,
+    silu,
+    softsign,
+    swiglu,
+    threshold,
+)
+from tg.ops.nn.activation import silu as swish
 from tg.ops.nn.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from tg.ops.nn.pooling import (
     adaptive_avg_pool1d,
@@ -44,6 +64,7 @@ __all__ = [
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
+    "celu",
     "conv1d",
     "conv2d",
     "conv3d",
@@ -51,23 +72,42 @@ __all__ = [
     "conv_transpose2d",
     "conv_transpose3d",
     "fold",
+    "elu",
+    "gelu",
+    "glu",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "leaky_relu",
+    "log_sigmoid",
     "log_softmax",
+    "logsigmoid",
     "lp_pool1d",
     "lp_pool2d",
     "lp_pool3d",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "mish",
     "one_hot",
     "pixel_shuffle",
     "pixel_unshuffle",
     "relu",
     "resize",
+    "prelu",
+    "relu",
+    "relu6",
+    "selu",
     "sigmoid",
+    "silu",
     "softmax",
     "softplus",
+    "softsign",
+    "swiglu",
+    "swish",
     "tanh",
     "unfold",
+    "threshold",
 ]
 
 

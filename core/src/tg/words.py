@@ -115,10 +115,6 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("multigammaln mvlgamma", "`np.log(np.pi) / 2 + tg.gammaln(x) + tg.gammaln(x - 0.5)` in two dimensions"),
     ("tri_gamma", "`tg.trigamma(x)`"),
     ("erf_inv", "`tg.erfinv(x)`"),
-    ("silu swish", "`x * tg.sigmoid(x)`"),
-    ("gelu", "`0.5 * x * (1 + tg.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))`"),
-    ("elu", "`tg.where(x > 0, x, tg.expm1(x))`"),
-    ("leaky_relu", "`tg.where(x > 0, x, 0.01 * x)`"),
     ("masked_fill masked_where putmask place copyto", "`tg.where(mask, 0.0, x)`"),
     ("select_n", "`tg.where(mask, x, y)`"),
     # reductions and scans
@@ -305,8 +301,14 @@ def instead(name: str) -> str | None:
     return _rows()[name][1] if name in _rows() else None
 
 
-def unknown(name: str, known: Collection[str]) -> str:
-    """The message about a name that tg does not have, with what to do, or a name that differs in a letter or two."""
+def unknown(name: str, known: Collection[str], networks: Collection[str] = ()) -> str:
+    """The message about a name that tg does not have, with what to do, or a name that differs in a letter or two.
+
+    Args:
+        networks: the names of `tg.nn`.
+    """
+    if name in networks:
+        return message(f"module 'tg' has no attribute {name!r}", hint=f"tg.nn.{name} exists")
     return _said(name, "tg", _near(name, dict.fromkeys(known, "tg")))
 
 

@@ -77,6 +77,7 @@ from tg_conformance.cases.linalg import (
     functions as matrix_functions,
 )
 from tg_conformance.cases.nn import convolution, pooling, resizing
+from tg_conformance.cases.nn import activation, convolution, pooling
 from tg_conformance.cases.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -148,6 +149,7 @@ CASES: Final[tuple[Case, ...]] = (
     *spectral.CASES,
     *spectral_functions.CASES,
     *triangular.CASES,
+    *activation.CASES,
     *keys.CASES,
     *continuous.CASES,
     *transformed.CASES,

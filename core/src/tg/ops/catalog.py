@@ -81,6 +81,7 @@ from tg.ops.linalg import (
     triangular,
 )
 from tg.ops.nn import convolution, pooling, resizing
+from tg.ops.nn import activation, convolution, pooling
 from tg.ops.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -153,6 +154,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     convolution.FAMILY,
     pooling.FAMILY,
     resizing.FAMILY,
+    activation.FAMILY,
     keys.FAMILY,
     continuous.FAMILY,
     transformed.FAMILY,

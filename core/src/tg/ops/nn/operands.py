@@ -1,0 +1,97 @@
+"""Operands of functions of networks: common dtypes, channels, and parameters that stand along axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from tg.errors import DtypeError, InputError, ShapeError, message
+from tg.graph.checks import Descriptor
+from tg.ops.assumptions import required
+from tg.ops.elementwise.arithmetic import remainder
+from tg.ops.elementwise.cast import cast_variable, widened
+from tg.ops.elementwise.comparison import equal
+from tg.ops.shape import axis_length, expand_dims_at, specify_shape
+from tg.types.dtypes import is_complex, is_inexact
+from tg.variables.conversion import promoted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.graph.nodes import Variable
+
+LAYOUTS: Final = {
+    **dict.fromkeys(("NCW", "NCHW", "NCDHW"), 1),
+    **dict.fromkeys(("NWC", "NHWC", "NDHWC"), -1),
+}
+
+
+def wide(what: str, *operands: Any) -> tuple[list[Variable], str]:
+    """Operands in the dtype in which a function computes, float32 for halves, and the dtype of its result.
+
+    Dtypes:
+        the floating dtype that all promote to; float64 if none is floating.
+    Raises:
+        DtypeError: an operand is complex.
+    """
+    made, dtype = promoted(operands)
+    if is_complex(dtype):
+        raise DtypeError(message(f"{what}: found {dtype}, needed a real dtype"))
+    dtype = dtype if is_inexact(dtype) else "float64"
+    return [widened(cast_variable(v, dtype)) for v in made], dtype
+
+
+def wide_if_any(what: str, x: Any, *others: Any) -> tuple[Variable, list[Variable | None], str]:
+    """As `wide`, where all but the first may be None and stay so."""
+    (x, *rest), dtype = wide(what, x, *(v for v in others if v is not None))
+    left = iter(rest)
+    return x, [None if v is None else next(left) for v in others], dtype
+
+
+def channel_axis(what: str, x: Variable, layout: str) -> int:
+    """The axis of channels in a layout, counted from the end.
+
+    Raises:
+        InputError: no such layout.
+        ShapeError: x lacks the axis of samples or that of channels.
+    """
+    if layout not in LAYOUTS:
+        raise InputError(message(f"{what}: layout: found {layout!r}, needed one of {', '.join(LAYOUTS)}"))
+    if x.type.ndim < 2:
+        raise ShapeError(message(f"{what}: found {x.type}, needed at least 2 axes, of samples and channels"))
+    return LAYOUTS[layout] - (x.type.ndim if LAYOUTS[layout] > 0 else 0)
+
+
+def along_axes(what: str, parameter: Variable, x: Variable, axes: Sequence[int]) -> Variable:
+    """A parameter with an axis for each of some axes of x, so that it broadcasts with x.
+
+    Args:
+        what: the function and the parameter, for errors.
+        axes: counted from the end, ascending.
+    Raises:
+        ShapeError: the parameter has another rank, or another length than x along an axis.
+    """
+    lengths = [x.shape[k] for k in axes]
+    if parameter.type.ndim != len(axes):
+        text = (
+            f"{what}: found {parameter.type}, needed {len(axes)} axes, of the lengths of {x.type} along {tuple(axes)}"
+        )
+        raise ShapeError(message(text))
+    fitting = specify_shape(parameter, lengths, what)
+    return expand_dims_at(fitting, tuple(k for k in range(axes[0], 0) if k not in axes))
+
+
+def multiple_of(what: str, x: Variable, axis: int, count: int) -> Variable:
+    """x, of which it is made sure that the length of an axis is a multiple of a number.
+
+    Raises:
+        ShapeError: it is not; a check where the length is known at run time only.
+    """
+    n = x.type.shape[axis]
+    kind = "an even one" if count == 2 else f"a multiple of {count}"
+    if n is not None:
+        if n % count:
+            raise ShapeError(message(f"{what}: axis {axis}: found a length of {n}, needed {kind}"))
+        return x
+    length = axis_length(x, axis)
+    failure = Descriptor("ShapeError", f"{what}: axis {axis}: found a length of {{0}}, needed {kind}")
+    return required(x, equal(remainder(length, count), 0), [length], failure)
