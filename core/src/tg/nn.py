@@ -33,6 +33,15 @@ from tg.ops.nn.activation import (
 )
 from tg.ops.nn.activation import silu as swish
 from tg.ops.nn.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
+from tg.ops.nn.normalization import (
+    batch_norm,
+    batch_norm_training,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    normalize,
+    rms_norm,
+)
 from tg.ops.nn.pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -64,6 +73,8 @@ __all__ = [
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
+    "batch_norm",
+    "batch_norm_training",
     "celu",
     "conv1d",
     "conv2d",
@@ -75,9 +86,12 @@ __all__ = [
     "elu",
     "gelu",
     "glu",
+    "group_norm",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
+    "instance_norm",
+    "layer_norm",
     "leaky_relu",
     "log_sigmoid",
     "log_softmax",
@@ -89,6 +103,7 @@ __all__ = [
     "max_pool2d",
     "max_pool3d",
     "mish",
+    "normalize",
     "one_hot",
     "pixel_shuffle",
     "pixel_unshuffle",
@@ -97,6 +112,7 @@ __all__ = [
     "prelu",
     "relu",
     "relu6",
+    "rms_norm",
     "selu",
     "sigmoid",
     "silu",

@@ -78,6 +78,7 @@ from tg_conformance.cases.linalg import (
 )
 from tg_conformance.cases.nn import convolution, pooling, resizing
 from tg_conformance.cases.nn import activation, convolution, pooling
+from tg_conformance.cases.nn import activation, convolution, normalization, pooling
 from tg_conformance.cases.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -150,6 +151,7 @@ CASES: Final[tuple[Case, ...]] = (
     *spectral_functions.CASES,
     *triangular.CASES,
     *activation.CASES,
+    *normalization.CASES,
     *keys.CASES,
     *continuous.CASES,
     *transformed.CASES,

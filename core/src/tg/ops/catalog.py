@@ -82,6 +82,7 @@ from tg.ops.linalg import (
 )
 from tg.ops.nn import convolution, pooling, resizing
 from tg.ops.nn import activation, convolution, pooling
+from tg.ops.nn import activation, convolution, normalization, pooling
 from tg.ops.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -155,6 +156,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     pooling.FAMILY,
     resizing.FAMILY,
     activation.FAMILY,
+    normalization.FAMILY,
     keys.FAMILY,
     continuous.FAMILY,
     transformed.FAMILY,

@@ -1,0 +1,235 @@
+"""Normalization: elements shifted and scaled to mean 0 and variance 1, or to length 1, over parts of an array.
+
+Variances divide by the number of elements. Of halves all is computed in float32, and rounded once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tg.errors import ShapeError, message
+from tg.graph.checks import Descriptor
+from tg.graph.nodes import as_size_variable
+from tg.ops.assumptions import required
+from tg.ops.elementwise.arithmetic import add, divide, maximum, multiply, sqrt, square, subtract
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import greater
+from tg.ops.family import Family
+from tg.ops.linalg.norms import vector_norm
+from tg.ops.nn.operands import along_axes, channel_axis, multiple_of, wide, wide_if_any
+from tg.ops.shape import reshape, squeeze
+from tg.ops.statistics import mean, var
+from tg.types.dtypes import numpy_dtype
+from tg.types.lengths import floor_divide, product
+from tg.variables.conversion import axes_from_end, axis_from_end
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.graph.nodes import Variable
+
+
+def layer_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, axes: Any = None) -> Variable:
+    """(x - mean) / sqrt(variance + eps) * weight + bias over some axes of each sample.
+
+    Args:
+        axes: those that are normalized over; by default the last ones, as many as the weight or the bias has, or one.
+    Shapes:
+        x (..., n), weight (n), bias (n) -> y (..., n)
+    Dtypes:
+        that of x and the parameters together.
+    Raises:
+        ShapeError: weight or bias does not have the lengths of x along the axes.
+    Source:
+        torch.nn.functional.layer_norm
+    """
+    x, (w, b), dtype = wide_if_any("layer_norm", x, weight, bias)
+    over = _axes("layer_norm", x, axes, w, b)
+    return cast_variable(_affine("layer_norm", _standardized(x, over, eps), w, b, over), dtype)
+
+
+def rms_norm(x: Any, weight: Any = None, eps: float | None = None, axes: Any = None) -> Variable:
+    """x / sqrt(mean(x**2) + eps) * weight over some axes of each sample.
+
+    Args:
+        eps: by default the distance from 1 to the next number of the dtype that is computed in, as in PyTorch.
+        axes: as in `layer_norm`.
+    Shapes:
+        x (..., n), weight (n) -> y (..., n)
+    Raises:
+        ShapeError: the weight does not have the lengths of x along the axes.
+    Source:
+        torch.nn.functional.rms_norm
+    """
+    x, (w,), dtype = wide_if_any("rms_norm", x, weight)
+    over = _axes("rms_norm", x, axes, w)
+    least = float(np.finfo(numpy_dtype(x.type.dtype)).eps) if eps is None else eps
+    y = divide(x, sqrt(add(mean(square(x), over, keepdims=True), least)))
+    return cast_variable(_affine("rms_norm", y, w, None, over), dtype)
+
+
+def batch_norm(
+    x: Any, mean: Any, var: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, axis: int = 1
+) -> Variable:
+    """(x - mean) / sqrt(var + eps) * weight + bias for each channel, with statistics that are given.
+
+    Args:
+        axis: that of channels; -1 for layout "NHWC".
+    Shapes:
+        x (n, c, ...), each of the others (c) -> y (n, c, ...)
+    Raises:
+        ShapeError: another operand does not have a number for each channel.
+    Source:
+        torch.nn.functional.batch_norm with training=False
+    """
+    x, (m, v, w, b), dtype = wide_if_any("batch_norm", x, mean, var, weight, bias)
+    channels = [axis_from_end(axis, x.type.ndim, "batch_norm")]
+    assert m is not None
+    assert v is not None
+    middle = along_axes("batch_norm: mean", m, x, channels)
+    spread = along_axes("batch_norm: var", v, x, channels)
+    y = divide(subtract(x, middle), sqrt(add(spread, eps)))
+    return cast_variable(_affine("batch_norm", y, w, b, channels), dtype)
+
+
+def batch_norm_training(
+    x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, axis: int = 1
+) -> tuple[Variable, Variable, Variable]:
+    """`batch_norm` with the statistics of the batch, and these: the values, their means and their variances.
+
+    Values are divided by the root of the variance of all n elements of a channel. The variance that is returned divides
+    by n - 1, as that which PyTorch's running statistics are made of: `running + momentum * (var - running)`.
+
+    Shapes:
+        x (n, c, ...), weight (c), bias (c) -> y (n, c, ...), mean (c), var (c)
+    Raises:
+        ShapeError: weight or bias does not have a number for each channel, or a channel has just one element.
+    Example:
+        >>> import tg
+        >>> x = tg.matrix("x")
+        >>> y, mean, var = tg.nn.batch_norm_training(x)
+        >>> [v.tolist() for v in tg.evaluate([mean, var], {"x": [[1.0, 2.0], [3.0, 8.0]]})]
+        [[2.0, 5.0], [2.0, 18.0]]
+    Source:
+        torch.nn.functional.batch_norm with training=True
+    """
+    what = "batch_norm_training"
+    x, (w, b), dtype = wide_if_any(what, x, weight, bias)
+    channel = axis_from_end(axis, x.type.ndim, what)
+    over = tuple(k for k in range(-x.type.ndim, 0) if k != channel)
+    x = _several(what, x, over)
+    middle = mean(x, over, keepdims=True)
+    spread = var(x, over, keepdims=True, mean=middle)
+    y = divide(subtract(x, middle), sqrt(add(spread, eps)))
+    unbiased = var(x, over, ddof=1, mean=middle)
+    found = (_affine(what, y, w, b, [channel]), squeeze(middle, over) if over else middle, unbiased)
+    return tuple(cast_variable(v, dtype) for v in found)  # type: ignore[return-value]
+
+
+def _several(what: str, x: Variable, over: tuple[int, ...]) -> Variable:
+    """x, of which it is made sure that there is more than one element over some axes."""
+    n = product(tuple(x.shape[k] for k in over))
+    text = f"{what}: found {{0}} element for each channel, needed at least 2"
+    if isinstance(n, int):
+        if n < 2:
+            raise ShapeError(message(text.format(n)))
+        return x
+    count = as_size_variable(n)
+    return required(x, greater(count, 1), [count], Descriptor("ShapeError", text))
+
+
+def group_norm(
+    x: Any, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, layout: str = "NCHW"
+) -> Variable:
+    """(x - mean) / sqrt(variance + eps) over the elements of each group of channels of a sample, scaled by channel.
+
+    Args:
+        groups: their number, which divides that of channels.
+        layout: "NCHW", or "NHWC" for channels along the last axis; the same with W alone, or DHW.
+    Shapes:
+        x (n, c, ...), weight (c), bias (c) -> y (n, c, ...)
+    Raises:
+        ShapeError: the number of channels is no multiple of `groups`, or weight or bias has another length.
+    Source:
+        torch.nn.functional.group_norm
+    """
+    x, (w, b), dtype = wide_if_any("group_norm", x, weight, bias)
+    if not isinstance(groups, int) or groups < 1:
+        raise ShapeError(message(f"group_norm: groups: found {groups!r}, needed a positive integer"))
+    k = channel_axis("group_norm", x, layout)
+    x = multiple_of("group_norm", x, k, groups)
+    place = k + x.type.ndim
+    parted = (*x.shape[:place], groups, floor_divide(x.shape[k], groups), *x.shape[place + 1 :])
+    over = tuple(axis - len(parted) for axis in range(1, len(parted)) if axis != place)
+    y = reshape(_standardized(reshape(x, parted), over, eps), x.shape)
+    return cast_variable(_affine("group_norm", y, w, b, [k]), dtype)
+
+
+def instance_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, layout: str = "NCHW") -> Variable:
+    """(x - mean) / sqrt(variance + eps) over each channel of each sample, scaled by channel.
+
+    Args:
+        layout: as in `group_norm`.
+    Shapes:
+        x (n, c, ...), weight (c), bias (c) -> y (n, c, ...)
+    Raises:
+        ShapeError: weight or bias has another length, or x has no axis besides samples and channels.
+    Source:
+        torch.nn.functional.instance_norm, which takes running statistics too; here `batch_norm` does
+    """
+    x, (w, b), dtype = wide_if_any("instance_norm", x, weight, bias)
+    k = channel_axis("instance_norm", x, layout)
+    over = tuple(axis for axis in range(1 - x.type.ndim, 0) if axis != k)
+    if not over:
+        raise ShapeError(message(f"instance_norm: found {x.type}, needed at least 3 axes"))
+    return cast_variable(_affine("instance_norm", _standardized(x, over, eps), w, b, [k]), dtype)
+
+
+def normalize(x: Any, p: float = 2, axis: Any = 1, eps: float = 1e-12) -> Variable:
+    """x / max(norm(x), eps), the norm of order p along an axis, or along several as one.
+
+    Where the norm is less than eps the derivative is 1 / eps.
+
+    Args:
+        p: as `ord` of `tg.linalg.vector_norm`.
+    Source:
+        torch.nn.functional.normalize
+    """
+    (x,), dtype = wide("normalize", x)
+    over = axes_from_end(axis, x.type.ndim, "normalize")
+    size = vector_norm(x, axis=over, keepdims=True, ord=p)
+    return cast_variable(divide(x, maximum(size, eps)), dtype)
+
+
+def _axes(what: str, x: Variable, axes: Any, *parameters: Variable | None) -> tuple[int, ...]:
+    """The axes to normalize over: those given, or as many of the last as the first parameter has."""
+    if axes is not None:
+        return axes_from_end(axes, x.type.ndim, what)
+    ranks = [v.type.ndim for v in parameters if v is not None]
+    count = ranks[0] if ranks else 1
+    if not 0 < count <= x.type.ndim:
+        raise ShapeError(message(f"{what}: found {count} axes of parameters for {x.type}, needed 1 to {x.type.ndim}"))
+    return tuple(range(-count, 0))
+
+
+def _standardized(x: Variable, over: tuple[int, ...], eps: float) -> Variable:
+    middle = mean(x, over, keepdims=True)
+    return divide(subtract(x, middle), sqrt(add(var(x, over, keepdims=True, mean=middle), eps)))
+
+
+def _affine(what: str, y: Variable, w: Variable | None, b: Variable | None, axes: Sequence[int]) -> Variable:
+    """y * w + b, with parameters that have an axis for each of some axes of y."""
+    if w is not None:
+        y = multiply(y, along_axes(f"{what}: weight", w, y, axes))
+    return y if b is None else add(y, along_axes(f"{what}: bias", b, y, axes))
+
+
+FAMILY = Family(
+    "nn/normalization",
+    functions=(
+        layer_norm, rms_norm, batch_norm, batch_norm_training, group_norm, instance_norm, normalize,
+    ),
+    module="nn",
+)  # fmt: skip
