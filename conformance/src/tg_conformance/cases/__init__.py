@@ -79,6 +79,7 @@ from tg_conformance.cases.linalg import (
 from tg_conformance.cases.nn import convolution, pooling, resizing
 from tg_conformance.cases.nn import activation, convolution, pooling
 from tg_conformance.cases.nn import activation, convolution, normalization, pooling
+from tg_conformance.cases.nn import activation, convolution, cross_entropy, ctc, losses, normalization, pooling
 from tg_conformance.cases.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -152,6 +153,9 @@ CASES: Final[tuple[Case, ...]] = (
     *triangular.CASES,
     *activation.CASES,
     *normalization.CASES,
+    *losses.CASES,
+    *cross_entropy.CASES,
+    *ctc.CASES,
     *keys.CASES,
     *continuous.CASES,
     *transformed.CASES,

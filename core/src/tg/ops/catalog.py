@@ -83,6 +83,7 @@ from tg.ops.linalg import (
 from tg.ops.nn import convolution, pooling, resizing
 from tg.ops.nn import activation, convolution, pooling
 from tg.ops.nn import activation, convolution, normalization, pooling
+from tg.ops.nn import activation, convolution, cross_entropy, ctc, losses, normalization, pooling
 from tg.ops.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -157,6 +158,9 @@ FAMILIES: Final[tuple[Family, ...]] = (
     resizing.FAMILY,
     activation.FAMILY,
     normalization.FAMILY,
+    losses.FAMILY,
+    cross_entropy.FAMILY,
+    ctc.FAMILY,
     keys.FAMILY,
     continuous.FAMILY,
     transformed.FAMILY,

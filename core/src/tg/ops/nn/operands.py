@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.graph.checks import Descriptor
+from tg.graph.nodes import Constant, as_size_variable
 from tg.ops.assumptions import required
-from tg.ops.elementwise.arithmetic import remainder
+from tg.ops.elementwise.arithmetic import maximum, minimum, remainder
 from tg.ops.elementwise.cast import cast_variable, widened
-from tg.ops.elementwise.comparison import equal
+from tg.ops.elementwise.comparison import equal, greater_equal, less, logical_and, logical_or, not_equal, where
+from tg.ops.reduction import Reduce
 from tg.ops.shape import axis_length, expand_dims_at, specify_shape
 from tg.types.dtypes import is_complex, is_inexact
 from tg.variables.conversion import promoted
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.graph.nodes import Variable
+    from tg.types.lengths import Length
 
 LAYOUTS: Final = {
     **dict.fromkeys(("NCW", "NCHW", "NCDHW"), 1),
@@ -95,3 +98,38 @@ def multiple_of(what: str, x: Variable, axis: int, count: int) -> Variable:
     length = axis_length(x, axis)
     failure = Descriptor("ShapeError", f"{what}: axis {axis}: found a length of {{0}}, needed {kind}")
     return required(x, equal(remainder(length, count), 0), [length], failure)
+
+
+def need_labels(what: str, labels: Variable, n: int | Length, ignore_index: int | None = None) -> Variable:
+    """Labels, of which it is made sure that those that count lie in [0, n); the others are 0.
+
+    Raises:
+        BoundsError: one does not; a check where labels are known at run time only.
+    """
+    refuse_labels(what, labels, n, ignore_index)
+    labels = labels if ignore_index is None else where(not_equal(labels, ignore_index), labels, 0)
+    every = tuple(range(-labels.type.ndim, 0))
+    low, high = (Reduce(fn, every, total=True)(labels) if every else labels for fn in (minimum, maximum))
+    count = as_size_variable(n)
+    fine = logical_and(greater_equal(low, 0), less(high, count))
+    fine = logical_or(fine, equal(as_size_variable(labels.size), 0))
+    return required(labels, fine, [where(less(low, 0), low, high), count], _no_class(what, ignore_index))
+
+
+def refuse_labels(what: str, labels: Variable, n: int | Length, ignore_index: int | None = None) -> None:
+    """Refuse labels that are known now if one that counts does not lie in [0, n).
+
+    Raises:
+        BoundsError: one does not.
+    """
+    if not (isinstance(labels, Constant) and isinstance(n, int)):
+        return
+    outside = labels.data[(labels.data < 0) | (labels.data >= n)]
+    for label in outside.flat:
+        if ignore_index is None or label != ignore_index:
+            raise _no_class(what, ignore_index).build([int(label), n])
+
+
+def _no_class(what: str, ignore_index: int | None) -> Descriptor:
+    hint = None if ignore_index is None else f"samples with the label ignore_index={ignore_index} do not count"
+    return Descriptor("BoundsError", f"{what}: labels: found {{0}}, needed one in [0, {{1}})", hint)
