@@ -78,7 +78,8 @@ def test_a_name_that_is_elsewhere() -> None:
 
 
 def test_a_name_of_networks() -> None:
-    assert said("gelu") == "module 'tg' has no attribute 'gelu'\n  hint: tg.nn.gelu exists"
+    for name, meant in {"gelu": "gelu", "hard_swish": "hardswish"}.items():
+        assert said(name) == f"module 'tg' has no attribute {name!r}\n  hint: tg.nn.{meant} exists"
 
 
 def test_a_name_that_is_to_come() -> None:

@@ -57,6 +57,7 @@ from tg.ops.nn.losses import (
     smooth_l1_loss,
     triplet_margin_loss,
 )
+from tg.ops.nn.metrics import accuracy, confusion_matrix, f1_score, roc_auc, top_k_accuracy
 from tg.ops.nn.normalization import (
     batch_norm,
     batch_norm_training,
@@ -88,6 +89,7 @@ from tg.ops.softmax import log_softmax, softmax
 from tg.words import unknown_in
 
 __all__ = [
+    "accuracy",
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
     "adaptive_avg_pool3d",
@@ -102,6 +104,7 @@ __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
+    "confusion_matrix",
     "conv1d",
     "conv2d",
     "conv3d",
@@ -115,6 +118,7 @@ __all__ = [
     "ctc_loss",
     "dice_loss",
     "elu",
+    "f1_score",
     "gaussian_nll_loss",
     "gelu",
     "glu",
@@ -154,6 +158,7 @@ __all__ = [
     "relu",
     "relu6",
     "rms_norm",
+    "roc_auc",
     "selu",
     "sigmoid",
     "sigmoid_focal_loss",
@@ -167,6 +172,7 @@ __all__ = [
     "tanh",
     "unfold",
     "threshold",
+    "top_k_accuracy",
     "triplet_margin_loss",
 ]
 

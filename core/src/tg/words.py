@@ -306,7 +306,7 @@ def unknown(name: str, known: Collection[str], networks: Collection[str] = ()) -
     """
     if name in networks:
         return message(f"module 'tg' has no attribute {name!r}", hint=f"tg.nn.{name} exists")
-    return _said(name, "tg", _near(name, dict.fromkeys(known, "tg")))
+    return _said(name, "tg", _near(name, dict.fromkeys(networks, "tg.nn") | dict.fromkeys(known, "tg")))
 
 
 def unknown_in(module: str, own: Collection[str], name: str, known: Collection[str]) -> str:

@@ -80,6 +80,7 @@ from tg_conformance.cases.nn import convolution, pooling, resizing
 from tg_conformance.cases.nn import activation, convolution, pooling
 from tg_conformance.cases.nn import activation, convolution, normalization, pooling
 from tg_conformance.cases.nn import activation, convolution, cross_entropy, ctc, losses, normalization, pooling
+from tg_conformance.cases.nn import activation, convolution, cross_entropy, ctc, losses, metrics, normalization, pooling
 from tg_conformance.cases.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -156,6 +157,7 @@ CASES: Final[tuple[Case, ...]] = (
     *losses.CASES,
     *cross_entropy.CASES,
     *ctc.CASES,
+    *metrics.CASES,
     *keys.CASES,
     *continuous.CASES,
     *transformed.CASES,

@@ -84,6 +84,7 @@ from tg.ops.nn import convolution, pooling, resizing
 from tg.ops.nn import activation, convolution, pooling
 from tg.ops.nn import activation, convolution, normalization, pooling
 from tg.ops.nn import activation, convolution, cross_entropy, ctc, losses, normalization, pooling
+from tg.ops.nn import activation, convolution, cross_entropy, ctc, losses, metrics, normalization, pooling
 from tg.ops.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -161,6 +162,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     losses.FAMILY,
     cross_entropy.FAMILY,
     ctc.FAMILY,
+    metrics.FAMILY,
     keys.FAMILY,
     continuous.FAMILY,
     transformed.FAMILY,

@@ -112,6 +112,8 @@ def test_what_is_refused():
         tg.nn.l1_loss(x, y, "avg")
     with pytest.raises(DomainError, match="huber_loss: delta: found 0, needed a positive number"):
         tg.nn.huber_loss(x, y, 0)
+    with pytest.raises(InputError, match="huber_loss: delta: found 'sum', needed a positive number"):
+        tg.nn.huber_loss(x, y, "sum")
     with pytest.raises(DomainError, match="smooth_l1_loss: beta: found -1, needed a number of at least 0"):
         tg.nn.smooth_l1_loss(x, y, -1)
     with pytest.raises(DomainError, match="gaussian_nll_loss: var: found a negative number, needed variances"):

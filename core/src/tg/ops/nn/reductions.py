@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.errors import DomainError, InputError, ShapeError, message
@@ -55,10 +56,15 @@ def alike(what: str, x: Variable, *others: Variable) -> list[Variable]:
 
 
 def need_number(what: str, value: Any, low: float, high: float, needed: str) -> None:
-    """Refuse a Python number outside [low, high]; a variable is not looked at.
+    """Refuse what is no number, and a Python number outside [low, high]; a variable is not looked at.
 
     Raises:
+        InputError: it is no number.
         DomainError: it is outside.
     """
-    if not isinstance(value, Variable) and not low <= float(value) <= high:
+    if isinstance(value, Variable):
+        return
+    if not isinstance(value, numbers.Real):
+        raise InputError(message(f"{what}: found {value!r}, needed {needed}"))
+    if not low <= float(value) <= high:
         raise DomainError(message(f"{what}: found {value}, needed {needed}"))
