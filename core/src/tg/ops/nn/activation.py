@@ -12,7 +12,7 @@ from tg.ops.elementwise.arithmetic import absolute, clip, divide, multiply, sign
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import greater, greater_equal, less, less_equal, where
 from tg.ops.elementwise.exponential import expm1, log_sigmoid, sigmoid, softplus
-from tg.ops.elementwise.special.normal import ndtr
+from tg.ops.elementwise.special.error import erfc
 from tg.ops.elementwise.trigonometric import tanh
 from tg.ops.family import Family
 from tg.ops.indexing import slice_axis
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SELU_ALPHA: Final = 1.6732632423543772
 SELU_SCALE: Final = 1.0507009873554805
+ROOT_OF_HALF: Final = 0.7071067811865476
 TWICE_ROOT: Final = 1.5957691216057308  # 2 * sqrt(2 / pi)
 CUBIC: Final = 0.044715
 SATURATED: Final = 30.0  # from here on the share of `gelu` by tanh is 0 or 1 in float64, and its cube in range
@@ -183,7 +184,8 @@ def gelu(x: Any, approximate: str = "none") -> Variable:
     if approximate not in ("none", "tanh"):
         raise InputError(message(f"gelu: approximate: found {approximate!r}, needed 'none' or 'tanh'"))
     if approximate == "none":
-        return cast_variable(multiply(x, ndtr(x)), dtype)
+        # `ndtr` is off by x**2 / 2 units in the last place less far below 0, and takes 4 to 20 times as long
+        return cast_variable(multiply(x, 0.5 * erfc(-ROOT_OF_HALF * x)), dtype)
     near = clip(x, -SATURATED, SATURATED)
     share = sigmoid(TWICE_ROOT * (near + CUBIC * (near * near * near)))  # (1 + tanh(v)) / 2 has no digits far below 0
     return cast_variable(multiply(x, share), dtype)
