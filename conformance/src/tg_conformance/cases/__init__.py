@@ -76,11 +76,17 @@ from tg_conformance.cases.linalg import (
 from tg_conformance.cases.linalg import (
     functions as matrix_functions,
 )
-from tg_conformance.cases.nn import convolution, pooling, resizing
-from tg_conformance.cases.nn import activation, convolution, pooling
-from tg_conformance.cases.nn import activation, convolution, normalization, pooling
-from tg_conformance.cases.nn import activation, convolution, cross_entropy, ctc, losses, normalization, pooling
-from tg_conformance.cases.nn import activation, convolution, cross_entropy, ctc, losses, metrics, normalization, pooling
+from tg_conformance.cases.nn import (
+    activation,
+    convolution,
+    cross_entropy,
+    ctc,
+    losses,
+    metrics,
+    normalization,
+    pooling,
+    resizing,
+)
 from tg_conformance.cases.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:

@@ -80,11 +80,7 @@ from tg.ops.linalg import (
     spectral_functions,
     triangular,
 )
-from tg.ops.nn import convolution, pooling, resizing
-from tg.ops.nn import activation, convolution, pooling
-from tg.ops.nn import activation, convolution, normalization, pooling
-from tg.ops.nn import activation, convolution, cross_entropy, ctc, losses, normalization, pooling
-from tg.ops.nn import activation, convolution, cross_entropy, ctc, losses, metrics, normalization, pooling
+from tg.ops.nn import activation, convolution, cross_entropy, ctc, losses, metrics, normalization, pooling, resizing
 from tg.ops.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
