@@ -32,6 +32,7 @@ from tg.ops.nn.activation import (
     threshold,
 )
 from tg.ops.nn.activation import silu as swish
+from tg.ops.nn.attention import scaled_dot_product_attention
 from tg.ops.nn.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from tg.ops.nn.cross_entropy import (
     binary_cross_entropy,
@@ -158,6 +159,7 @@ __all__ = [
     "resize",
     "rms_norm",
     "roc_auc",
+    "scaled_dot_product_attention",
     "selu",
     "sigmoid",
     "sigmoid_focal_loss",

@@ -133,6 +133,12 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("squared_error", "`tg.nn.mse_loss(x, y)`"),
     ("standardize", "`tg.nn.layer_norm(m)`"),
     ("attention dot_product_attention", "`tg.softmax(m @ m.mT / np.sqrt(m.shape[-1])) @ m`"),
+    ("mse_loss squared_error", "`tg.mean((x - y) ** 2)`"),
+    ("cross_entropy nll_loss", "`-tg.mean(tg.take_along_axis(tg.log_softmax(m), i[:, None], axis=1))`"),
+    ("binary_cross_entropy binary_cross_entropy_with_logits", "`tg.mean(tg.softplus(x) - x * y)`, x the logits"),
+    ("layer_norm standardize", "`(m - tg.mean(m, -1, keepdims=True)) / tg.sqrt(tg.var(m, -1, keepdims=True) + 1e-5)`"),
+    ("rms_norm", "`m / tg.sqrt(tg.mean(m**2, -1, keepdims=True) + 1e-5)`"),
+    ("attention dot_product_attention scaled_dot_product_attention", "`tg.nn.scaled_dot_product_attention(m, m, m)`"),
     ("print_ Print", "`tg.debug_print(x)` prints values when it runs"),
     # shapes
     ("cat join", "`tg.concatenate([x, y], axis=0)`"),

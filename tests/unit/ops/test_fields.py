@@ -11,6 +11,7 @@ from tg.ops import catalog
 from tg.ops.creation import Arange
 from tg.ops.cumulative import Accumulate, CumProdPullback
 from tg.ops.indexing import Gather, Scatter, Slice, SliceUpdate
+from tg.ops.nn.attention import MaskedSoftmax
 from tg.ops.norm import Norm
 from tg.ops.reduction import ArgReduce, ProductOfOthers, Reduce
 from tg.ops.shape import AxisLength, BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, Transpose
@@ -25,6 +26,7 @@ ONES = {
     ArgSort: ArgSort,
     Concatenate: Concatenate,
     LogSoftmax: LogSoftmax,
+    MaskedSoftmax: MaskedSoftmax,
     Softmax: Softmax,
     Sort: Sort,
 }

@@ -78,6 +78,7 @@ from tg_conformance.cases.linalg import (
 )
 from tg_conformance.cases.nn import (
     activation,
+    attention,
     convolution,
     cross_entropy,
     ctc,
@@ -164,6 +165,7 @@ CASES: Final[tuple[Case, ...]] = (
     *cross_entropy.CASES,
     *ctc.CASES,
     *metrics.CASES,
+    *attention.CASES,
     *keys.CASES,
     *continuous.CASES,
     *transformed.CASES,

@@ -80,7 +80,18 @@ from tg.ops.linalg import (
     spectral_functions,
     triangular,
 )
-from tg.ops.nn import activation, convolution, cross_entropy, ctc, losses, metrics, normalization, pooling, resizing
+from tg.ops.nn import (
+    activation,
+    attention,
+    convolution,
+    cross_entropy,
+    ctc,
+    losses,
+    metrics,
+    normalization,
+    pooling,
+    resizing,
+)
 from tg.ops.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -159,6 +170,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     cross_entropy.FAMILY,
     ctc.FAMILY,
     metrics.FAMILY,
+    attention.FAMILY,
     keys.FAMILY,
     continuous.FAMILY,
     transformed.FAMILY,

@@ -114,7 +114,7 @@ class Share(Op):
         if dz is None:
             return (None, None)
         kind = numpy_dtype(z.type.dtype).type
-        return (_through_shares(tools, dz, where(equal(y, kind(-np.inf)), kind(np.nan), z), self.axes), None)
+        return (through_shares(tools, dz, where(equal(y, kind(-np.inf)), kind(np.nan), z), self.axes), None)
 
 
 def _is_logarithm(y: Variable, x: Variable, axes: tuple[int, ...]) -> bool:
@@ -124,7 +124,7 @@ def _is_logarithm(y: Variable, x: Variable, axes: tuple[int, ...]) -> bool:
     return below is not None and below.op == LogSumExp(axes) and key_of(below.inputs[0]) == key_of(x)
 
 
-def _through_shares(tools: Any, dy: Variable, y: Variable, axes: tuple[int, ...]) -> Variable | None:
+def through_shares(tools: Any, dy: Variable, y: Variable, axes: tuple[int, ...]) -> Variable | None:
     """y * (dy - sum(dy * y)) for shares y.
 
     Where one share is nearly 1, dy has lost against the sum what is left: the dy of that share is taken off before.
@@ -219,7 +219,7 @@ class Softmax(Op):
         (y,), (dy,) = outputs, cotangents
         if dy is None:
             return (None,)
-        return (_through_shares(tools, dy, y, (self.axis,)),)
+        return (through_shares(tools, dy, y, (self.axis,)),)
 
 
 @final

@@ -18,7 +18,7 @@ from tg_mlx.rules.elementwise import (
     trigonometric,
 )
 from tg_mlx.rules.linalg import cholesky, lu, qr, schur, spectral, triangular
-from tg_mlx.rules.nn import convolution
+from tg_mlx.rules.nn import attention, convolution
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -49,6 +49,7 @@ RULES: Final[dict[object, Rule]] = {
     **spectral.RULES,
     **triangular.RULES,
     **convolution.RULES,
+    **attention.RULES,
 }
 
 HOSTED: Final[frozenset[object]] = frozenset((

@@ -1,0 +1,165 @@
+"""Cases of `ops/nn/attention`: masks, rows in which no key takes part, grouped heads, leading axes, halves."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+import tg
+from tg.errors import DtypeError, ShapeError
+from tg.ops.nn.attention import FAMILY
+from tg.plugin.case import Case, any_dtype, b1, f64, fixed
+from tg_conformance.cases.family import HALVES, of_family, rounded_once
+
+INF: Final = float("inf")
+attention: Final = tg.nn.scaled_dot_product_attention
+SEEN: Final = [[True, False, True], [False, False, False], [True, True, False], [False, True, False]]
+BIAS: Final = [[0.5, -INF, 1.0], [-INF, -INF, -INF], [0.0, -2.0, -INF], [-INF, 3.0, -INF]]
+
+
+def weighted(
+    q: Any, k: Any, v: Any, mask: Any = None, *, is_causal: bool = False, scale: Any = None, groups: int = 1
+) -> Any:
+    """By the formula, with the heads of keys and values repeated."""
+    k, v = (np.repeat(x, groups, axis=-3) if groups > 1 else x for x in (k, v))
+    scores = q @ np.swapaxes(k, -1, -2) * (scale if scale is not None else 1 / np.sqrt(q.shape[-1]))
+    if mask is not None:
+        scores = np.where(mask, scores, -INF) if mask.dtype == bool else scores + mask
+    if is_causal:
+        scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -INF)
+    top = np.max(scores, -1, keepdims=True, initial=-INF)
+    powers = np.exp(scores - np.where(np.isfinite(top), top, 0))
+    total = np.sum(powers, -1, keepdims=True)
+    return powers / np.where(total == 0, 1, total) @ v
+
+
+def _terms(q: Any, k: Any, v: Any, *rest: Any) -> Any:
+    """Scores of up to 9 d are off by as many units, and each weight by as many times itself."""
+    return 32 * q.shape[-1] + 8 * k.shape[-2]
+
+
+def _masked(name: str, *mask: Any, **options: Any) -> Case:
+    """Queries and keys of fixed numbers, since the mask is."""
+    return Case(
+        lambda q, k, v, *m: attention(q, k, v, *m, **options),
+        [f64(2, 4, 5), f64(2, 3, 5), f64(2, 3, 2), *mask],
+        name=name,
+        gradient=True,
+        layouts=("C", "transposed"),
+        condition=_terms,
+        oracle=lambda q, k, v, *m: weighted(q, k, v, *m, **options),
+    )
+
+
+def _gradients(q: Any, k: Any, v: Any, m: Any) -> tuple[Any, ...]:
+    """By the derivative of the softmax, of a cotangent of ones."""
+    scale = 1 / np.sqrt(q.shape[-1])
+    shares = weighted(q, k, np.eye(len(k), dtype=v.dtype), m)
+    slopes = np.sum(v, -1)
+    scores = shares * (slopes - (shares @ slopes)[:, None])
+    return scores @ k * scale, scores.T @ q * scale, shares.T @ np.ones((len(q), v.shape[1])), scores
+
+
+WRITTEN: Final = (
+    Case(
+        attention,
+        [any_dtype(2, "n", 4), any_dtype(2, "m", 4), any_dtype(2, "m", "k")],
+        name="attention",
+        dtypes=("float32", "float64"),
+        gradient=True,
+        condition=_terms,
+        oracle=weighted,
+    ),
+    Case(
+        lambda q, k, v: (attention(q, k, v, is_causal=True), attention(k, q, q, is_causal=True, scale=0.3)),
+        [f64(2, 5, "k"), f64(2, 3, "k"), f64(2, 3, 2)],
+        name="causal attention",
+        layouts=("C",),
+        condition=lambda q, k, v: (_terms(q, k, v), _terms(k, q, q)),
+        oracle=lambda q, k, v: (weighted(q, k, v, is_causal=True), weighted(k, q, q, is_causal=True, scale=0.3)),
+    ),
+    _masked("attention with a mask", fixed(SEEN, "bool")),
+    _masked("attention with a bias", fixed(BIAS, differentiate=False)),
+    _masked("causal attention with a mask", fixed(SEEN, "bool"), is_causal=True),
+    Case(
+        lambda q, k, v, m: tg.grad(tg.sum(attention(q, k, v, m)), [q, k, v, m]),
+        [f64(4, 5), f64(3, 5), f64(3, 2), fixed(BIAS)],
+        name="gradient where no key takes part",
+        layouts=("C",),
+        condition=lambda q, k, v, m: (100, 100, 100, 100),
+        oracle=_gradients,
+    ),
+    Case(
+        lambda q, k, v, m: attention(q, k, v, m, enable_gqa=True),
+        [f64(2, 6, "n", 4), f64(2, 3, "m", 4), f64(2, 3, "m", 5), b1(2, 1, "n", "m")],
+        name="attention of grouped heads",
+        layouts=("C", "transposed"),
+        gradient=True,
+        condition=_terms,
+        oracle=lambda q, k, v, m: weighted(q, k, v, m, groups=2),
+    ),
+    Case(
+        lambda q, k, v, m: attention(q, k, v, m, True, enable_gqa=True),
+        [f64(4, 3, 4), f64(2, 3, 4), f64(2, 3, 5), f64(4, 3, 3)],
+        name="attention of grouped heads with a bias of each",
+        layouts=("C",),
+        condition=_terms,
+        oracle=lambda q, k, v, m: weighted(q, k, v, m, groups=2, is_causal=True),
+    ),
+    Case(
+        attention,
+        [f64(3, 1, 2, 4), f64(2, 5, 4), f64(5, 3), b1(2, 1, 5)],
+        name="attention with leading axes that broadcast",
+        layouts=("C",),
+        condition=_terms,
+        oracle=weighted,
+    ),
+    Case(
+        tg.vmap(attention, in_axes=(0, None, 0)),
+        [f64("n", 3, 4), f64(5, 4), f64("n", 5, 2)],
+        name="attention in a batch",
+        layouts=("C",),
+        condition=_terms,
+        oracle=weighted,
+    ),
+    Case(
+        lambda q, k, v: (attention(q, k[:0], v[:0]), attention(q[:0], k, v), attention(q[:, :0], k[:, :0], v)),
+        [f64(2, 4), f64(3, 4), f64(3, 5)],
+        name="attention of nothing",
+        layouts=("C",),
+        oracle=lambda q, k, v: (np.zeros((2, 5)), np.zeros((0, 5)), np.broadcast_to(np.mean(v, 0), (2, 5))),
+    ),
+    Case(
+        attention,
+        [fixed([[300.0, 1.0]]), fixed([[300.0, 0.0], [299.0, 0.0]]), fixed([[1.0], [2.0]])],
+        name="attention of large scores",
+        oracle=lambda q, k, v: np.array([[1.0]]),
+    ),
+    Case(
+        lambda q, k, v: attention(q, k, v, is_causal=True, scale=3.0),
+        [any_dtype(20, 8), any_dtype(20, 8), any_dtype(20, 4)],
+        name="attention of halves",
+        dtypes=HALVES,
+        layouts=("C",),
+        static=(False,),
+        accuracy=2,
+        oracle=rounded_once(lambda q, k, v: (weighted(q, k, v, is_causal=True, scale=3.0),)),
+    ),
+    Case(
+        attention,
+        [f64(2, 4, static=True), f64(3, 5, static=True), f64(3, 2, static=True)],
+        name="keys of another length",
+        raises=ShapeError,
+    ),
+    Case(attention, [f64(2, 4), f64(3, 4), f64(2, 4)], name="fewer values than keys", raises=ShapeError),
+    Case(
+        lambda q: attention(q, q, q + 1j),
+        [f64(2, 4)],
+        name="attention of complex numbers",
+        raises=DtypeError,
+    ),
+)
+
+
+CASES: Final = of_family(FAMILY.path, WRITTEN)
