@@ -86,6 +86,7 @@ from tg.ops.nn.pooling import (
     max_pool3d,
 )
 from tg.ops.nn.resizing import fold, pixel_shuffle, pixel_unshuffle, resize, unfold
+from tg.ops.nn.encodings import alibi_slopes, embedding, rotary, sinusoidal_encoding
 from tg.ops.softmax import log_softmax, softmax
 from tg.words import unknown_in
 
@@ -106,6 +107,7 @@ __all__ = [
     "binary_cross_entropy_with_logits",
     "celu",
     "confusion_matrix",
+    "alibi_slopes",
     "conv1d",
     "conv2d",
     "conv3d",
@@ -136,6 +138,7 @@ __all__ = [
     "layer_norm",
     "leaky_relu",
     "log_sigmoid",
+    "embedding",
     "log_softmax",
     "logsigmoid",
     "lp_pool1d",
@@ -159,12 +162,14 @@ __all__ = [
     "resize",
     "rms_norm",
     "roc_auc",
+    "rotary",
     "scaled_dot_product_attention",
     "selu",
     "sigmoid",
     "sigmoid_focal_loss",
     "silu",
     "smooth_l1_loss",
+    "sinusoidal_encoding",
     "softmax",
     "softplus",
     "softsign",

@@ -139,6 +139,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("layer_norm standardize", "`(m - tg.mean(m, -1, keepdims=True)) / tg.sqrt(tg.var(m, -1, keepdims=True) + 1e-5)`"),
     ("rms_norm", "`m / tg.sqrt(tg.mean(m**2, -1, keepdims=True) + 1e-5)`"),
     ("attention dot_product_attention scaled_dot_product_attention", "`tg.nn.scaled_dot_product_attention(m, m, m)`"),
+    ("rope rotary_embedding", "`tg.nn.rotary(tg.ones((2, 4)))`"),
     ("print_ Print", "`tg.debug_print(x)` prints values when it runs"),
     # shapes
     ("cat join", "`tg.concatenate([x, y], axis=0)`"),
@@ -167,7 +168,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("inc_subtensor index_add scatter_add", "`x.at[i].add(1.0)`"),
     ("scatter index_put", "`x.at[i].set(1.0)`"),
     ("gather take_along_dim", "`tg.take_along_axis(m, i[:, None], axis=1)`"),
-    ("embedding", "`m[i]`"),
+    ("embedding", "`tg.nn.embedding(i, m)`, or `m[i]`"),
     ("index_select", "`tg.take(m, i, axis=0)`"),
     ("masked_select", "`x[mask]`"),
     ("dynamic_slice narrow dynamic_slice_in_dim lax_slice", "`x[k : k + 2]`"),

@@ -88,6 +88,7 @@ from tg_conformance.cases.nn import (
     pooling,
     resizing,
 )
+from tg_conformance.cases.nn import attention, convolution, encodings
 from tg_conformance.cases.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -166,6 +167,7 @@ CASES: Final[tuple[Case, ...]] = (
     *ctc.CASES,
     *metrics.CASES,
     *attention.CASES,
+    *encodings.CASES,
     *keys.CASES,
     *continuous.CASES,
     *transformed.CASES,

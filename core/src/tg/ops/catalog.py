@@ -92,6 +92,7 @@ from tg.ops.nn import (
     pooling,
     resizing,
 )
+from tg.ops.nn import attention, convolution, encodings
 from tg.ops.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -171,6 +172,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     ctc.FAMILY,
     metrics.FAMILY,
     attention.FAMILY,
+    encodings.FAMILY,
     keys.FAMILY,
     continuous.FAMILY,
     transformed.FAMILY,
