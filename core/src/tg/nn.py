@@ -86,6 +86,7 @@ from tg.ops.nn.pooling import (
     max_pool3d,
 )
 from tg.ops.nn.resizing import fold, pixel_shuffle, pixel_unshuffle, resize, unfold
+from tg.ops.nn.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d
 from tg.ops.nn.encodings import alibi_slopes, embedding, rotary, sinusoidal_encoding
 from tg.ops.softmax import log_softmax, softmax
 from tg.words import unknown_in
@@ -108,6 +109,7 @@ __all__ = [
     "celu",
     "confusion_matrix",
     "alibi_slopes",
+    "alpha_dropout",
     "conv1d",
     "conv2d",
     "conv3d",
@@ -138,6 +140,10 @@ __all__ = [
     "layer_norm",
     "leaky_relu",
     "log_sigmoid",
+    "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
     "embedding",
     "log_softmax",
     "logsigmoid",

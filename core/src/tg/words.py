@@ -228,6 +228,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("Module", "parameters are variables in any structure: `tg.grad(cost, {'x': x})`"),
     ("printing", "`tg.print(tg.exp(x))`"),
     # draws
+    ("dropout", "`tg.nn.dropout(x, 0.1, tg.random.key(0))`"),
     ("key PRNGKey seed manual_seed", "draws are of a key, `tg.random.key(0)`, which says what they are"),
     ("RandomStream RandomState Generator default_rng", "`tg.random.RandomStream(0)` has NumPy's methods"),
     ("stats", "`tg.distributions.normal.logpdf(x, 0.0, 1.0)`"),
@@ -263,8 +264,6 @@ LATER: Final = (  # what tg does not have yet, and what to do until then
     # numbers
     ("gcd lcm", "`tg.wrap(np.{name}, infer=lambda x, y: x)(i, i)`"),
     ("spacing unwrap", "`tg.wrap(np.{name}, infer=lambda x: x)(x)`"),
-    # draws
-    ("dropout", "`x * tg.random.bernoulli(tg.random.key(0), 0.9, shape=x.shape) / 0.9`"),
     # signals and images
     ("fft ifft rfft",
      '`tg.wrap(np.fft.{name}, outputs=tg.vector(dtype="complex128"))(x)`, with grad= for a derivative'),

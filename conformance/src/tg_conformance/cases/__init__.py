@@ -89,6 +89,7 @@ from tg_conformance.cases.nn import (
     resizing,
 )
 from tg_conformance.cases.nn import attention, convolution, encodings
+from tg_conformance.cases.nn import attention, convolution, dropout, encodings
 from tg_conformance.cases.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -167,6 +168,7 @@ CASES: Final[tuple[Case, ...]] = (
     *ctc.CASES,
     *metrics.CASES,
     *attention.CASES,
+    *dropout.CASES,
     *encodings.CASES,
     *keys.CASES,
     *continuous.CASES,

@@ -93,6 +93,7 @@ from tg.ops.nn import (
     resizing,
 )
 from tg.ops.nn import attention, convolution, encodings
+from tg.ops.nn import attention, convolution, dropout, encodings
 from tg.ops.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -172,6 +173,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     ctc.FAMILY,
     metrics.FAMILY,
     attention.FAMILY,
+    dropout.FAMILY,
     encodings.FAMILY,
     keys.FAMILY,
     continuous.FAMILY,
