@@ -96,6 +96,16 @@ def test_a_scale_may_be_a_variable() -> None:
     assert abs(slope) > 0
 
 
+def test_dropout_is_that_of_the_weights() -> None:
+    q, k, key = DRAWS.normal(size=(2, 4, 3)), DRAWS.normal(size=(2, 5, 3)), tg.random.key(4)
+    weights = attention(q, k, np.broadcast_to(np.eye(5), (2, 5, 5)), SEEN[0, 0, :4, :5])
+    want = tg.nn.dropout(weights, 0.4, key)
+    found = attention(q, k, np.broadcast_to(np.eye(5), (2, 5, 5)), SEEN[0, 0, :4, :5], dropout_p=0.4, dropout_key=key)
+    np.testing.assert_array_equal(*tg.function([], [found, want], backend="perform")())
+    with pytest.raises(InputError, match="scaled_dot_product_attention: key: found None"):
+        attention(q, k, k, dropout_p=0.4)
+
+
 def test_it_is_one_op_until_a_backend_lacks_it() -> None:
     x = tg.tensor(shape=(3, 2))
     assert attention(x, x, x, is_causal=True).op == Attention(True, False, None)

@@ -19,6 +19,7 @@ from tg.ops.elementwise.comparison import equal, greater_equal, logical_and, whe
 from tg.ops.elementwise.exponential import exp
 from tg.ops.elementwise.record import align_ranks
 from tg.ops.family import Family
+from tg.ops.nn.dropout import dropped, is_needed
 from tg.ops.reduction import Reduce, reduce_sum
 from tg.ops.shape import broadcast_to, expand_dims_at, matrix_transpose, reshape
 from tg.ops.softmax import through_shares
@@ -29,7 +30,7 @@ from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, need_axes, promoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tg.graph.nodes import Variable
 
@@ -119,21 +120,25 @@ class Attention(Op):
 
     def expansion(self, *inputs: Variable) -> Variable:
         """As it is written, of operands in float32 at least."""
+        return self.written(inputs, lambda shares: shares)
+
+    def written(self, inputs: Sequence[Variable], between: Callable[[Variable], Variable]) -> Variable:
+        """The expansion, with a function of the weights (..., t, s) between the softmax and their product with v."""
         q, k, v, *masks = (x if x.type.dtype == "bool" else widened(x) for x in inputs)
         queries, keys, heads = q.shape[-2], k.shape[-2], q.shape[-3] if self.is_grouped else 1
         if self.is_grouped:
             q, k, v, masks = _in_groups(q, k, v, masks)
         scores = MatMul()(self._scaled(q), matrix_transpose(k))
         chosen = [m for m in masks if m.type.dtype == "bool"]
-        for bias in masks:
-            scores = scores if bias in chosen else add(scores, bias)
+        if len(chosen) < len(masks):
+            scores = add(scores, masks[0])
         if self.is_causal:
             chosen.append(greater_equal(expand_dims_at(iota(queries), (-1,)), iota(keys)))
         if chosen:
             chosen = align_ranks([*chosen, scores])[:-1]
             takes_part = chosen[0] if len(chosen) == 1 else logical_and(*chosen)
             scores = where(takes_part, scores, numpy_dtype(scores.type.dtype).type(-np.inf))
-        y = MatMul()(MaskedSoftmax(-1)(scores), v)
+        y = MatMul()(between(MaskedSoftmax(-1)(scores)), v)
         if self.is_grouped:
             y = reshape(y, (*y.shape[:-4], heads, *y.shape[-2:]))
         return cast_variable(y, inputs[0].type.dtype)
@@ -208,6 +213,9 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: Any = None,
     enable_gqa: bool = False,
+    *,
+    dropout_p: Any = 0.0,
+    dropout_key: Any = None,
 ) -> Variable:
     """Each query's mean of the values, weighted by softmax(scale q k' + mask); 0 where no key takes part.
 
@@ -217,15 +225,18 @@ def scaled_dot_product_attention(
         scale: a number or a scalar; 1 / sqrt(d) unless given.
         enable_gqa: whether q has more heads, on the third axis from the end, than k and v: each of theirs is that of
             so many consecutive ones of q.
+        dropout_p: the probability with which a weight becomes 0, by `tg.nn.dropout`; that is not one op.
+        dropout_key: the key by which it does.
     Shapes:
         q (..., t, d), k (..., s, d), v (..., s, e), mask (..., t, s) -> (..., t, e); leading axes broadcast
     Dtypes:
         that of the operands, float64 for bool and integers. Of halves all is computed in float32, and rounded once.
     Raises:
         DtypeError: an operand is complex.
+        InputError: there is dropout and no key; the scale is no scalar.
         ShapeError: an operand has fewer than two axes (three for grouped heads), or lengths differ.
     Source:
-        torch.nn.functional.scaled_dot_product_attention, without its dropout.
+        torch.nn.functional.scaled_dot_product_attention
     Example:
         >>> import tg
         >>> x = tg.matrix("x")
@@ -251,7 +262,11 @@ def scaled_dot_product_attention(
     if made[-1].type.ndim == 0:
         made[-1] = expand_dims_at(made[-1], (-1,))
     op = Attention(bool(is_causal), bool(enable_gqa), None if scale is None else float(scale))
-    return op(*align_ranks(made))  # type: ignore[no-any-return]
+    made, needed = align_ranks(made), is_needed(NAME, dropout_p, dropout_key, training=True)
+    y = op(*made)
+    if not needed:
+        return y  # type: ignore[no-any-return]
+    return op.written(made, lambda shares: dropped(NAME, shares, dropout_p, dropout_key, shares.shape))
 
 
 def _need_real(operands: Sequence[Variable]) -> None:
