@@ -229,6 +229,8 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("printing", "`tg.print(tg.exp(x))`"),
     # draws
     ("dropout", "`tg.nn.dropout(x, 0.1, tg.random.key(0))`"),
+    ("init initializers glorot_uniform xavier_uniform he_normal kaiming_normal orthogonal variance_scaling",
+     "initial weights are in tg.nn.init: `tg.nn.init.glorot_uniform(tg.random.key(0), (3, 2))`"),
     ("key PRNGKey seed manual_seed", "draws are of a key, `tg.random.key(0)`, which says what they are"),
     ("RandomStream RandomState Generator default_rng", "`tg.random.RandomStream(0)` has NumPy's methods"),
     ("stats", "`tg.distributions.normal.logpdf(x, 0.0, 1.0)`"),

@@ -90,6 +90,7 @@ from tg_conformance.cases.nn import (
 )
 from tg_conformance.cases.nn import attention, convolution, encodings
 from tg_conformance.cases.nn import attention, convolution, dropout, encodings
+from tg_conformance.cases.nn import attention, convolution, dropout, encodings, initializers
 from tg_conformance.cases.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -170,6 +171,7 @@ CASES: Final[tuple[Case, ...]] = (
     *attention.CASES,
     *dropout.CASES,
     *encodings.CASES,
+    *initializers.CASES,
     *keys.CASES,
     *continuous.CASES,
     *transformed.CASES,

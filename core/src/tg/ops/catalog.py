@@ -94,6 +94,7 @@ from tg.ops.nn import (
 )
 from tg.ops.nn import attention, convolution, encodings
 from tg.ops.nn import attention, convolution, dropout, encodings
+from tg.ops.nn import attention, convolution, dropout, encodings, initializers
 from tg.ops.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -175,6 +176,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     attention.FAMILY,
     dropout.FAMILY,
     encodings.FAMILY,
+    initializers.FAMILY,
     keys.FAMILY,
     continuous.FAMILY,
     transformed.FAMILY,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import tg
+from tg.nn import init
 from tg.ops.creation import one_hot
 from tg.ops.elementwise.arithmetic import relu
 from tg.ops.elementwise.exponential import log_sigmoid, sigmoid, softplus
@@ -145,6 +146,7 @@ __all__ = [
     "dropout2d",
     "dropout3d",
     "embedding",
+    "init",
     "log_softmax",
     "logsigmoid",
     "lp_pool1d",
