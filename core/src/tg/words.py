@@ -139,6 +139,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("layer_norm standardize", "`(m - tg.mean(m, -1, keepdims=True)) / tg.sqrt(tg.var(m, -1, keepdims=True) + 1e-5)`"),
     ("rms_norm", "`m / tg.sqrt(tg.mean(m**2, -1, keepdims=True) + 1e-5)`"),
     ("attention dot_product_attention scaled_dot_product_attention", "`tg.nn.scaled_dot_product_attention(m, m, m)`"),
+    ("rnn RNN gru GRU lstm LSTM", "they are in tg.nn, with PyTorch's weights: `tg.nn.rnn(m, m, m)`"),
     ("rope rotary_embedding", "`tg.nn.rotary(tg.ones((2, 4)))`"),
     ("print_ Print", "`tg.debug_print(x)` prints values when it runs"),
     # shapes

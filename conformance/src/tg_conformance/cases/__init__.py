@@ -91,6 +91,7 @@ from tg_conformance.cases.nn import (
 from tg_conformance.cases.nn import attention, convolution, encodings
 from tg_conformance.cases.nn import attention, convolution, dropout, encodings
 from tg_conformance.cases.nn import attention, convolution, dropout, encodings, initializers
+from tg_conformance.cases.nn import attention, convolution, dropout, encodings, initializers, recurrent
 from tg_conformance.cases.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -172,6 +173,7 @@ CASES: Final[tuple[Case, ...]] = (
     *dropout.CASES,
     *encodings.CASES,
     *initializers.CASES,
+    *recurrent.CASES,
     *keys.CASES,
     *continuous.CASES,
     *transformed.CASES,

@@ -89,6 +89,7 @@ from tg.ops.nn.pooling import (
 from tg.ops.nn.resizing import fold, pixel_shuffle, pixel_unshuffle, resize, unfold
 from tg.ops.nn.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d
 from tg.ops.nn.encodings import alibi_slopes, embedding, rotary, sinusoidal_encoding
+from tg.ops.nn.recurrent import gru, lstm, rnn
 from tg.ops.softmax import log_softmax, softmax
 from tg.words import unknown_in
 
@@ -146,6 +147,7 @@ __all__ = [
     "dropout2d",
     "dropout3d",
     "embedding",
+    "gru",
     "init",
     "log_softmax",
     "logsigmoid",
@@ -160,6 +162,7 @@ __all__ = [
     "mse_loss",
     "nll_loss",
     "normalize",
+    "lstm",
     "one_hot",
     "pixel_shuffle",
     "pixel_unshuffle",
@@ -170,6 +173,7 @@ __all__ = [
     "resize",
     "rms_norm",
     "roc_auc",
+    "rnn",
     "rotary",
     "scaled_dot_product_attention",
     "selu",
