@@ -92,6 +92,7 @@ from tg_conformance.cases.nn import attention, convolution, encodings
 from tg_conformance.cases.nn import attention, convolution, dropout, encodings
 from tg_conformance.cases.nn import attention, convolution, dropout, encodings, initializers
 from tg_conformance.cases.nn import attention, convolution, dropout, encodings, initializers, recurrent
+from tg_conformance.cases.nn import attention, convolution, dropout, encodings, initializers, mixture, recurrent
 from tg_conformance.cases.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -173,6 +174,7 @@ CASES: Final[tuple[Case, ...]] = (
     *dropout.CASES,
     *encodings.CASES,
     *initializers.CASES,
+    *mixture.CASES,
     *recurrent.CASES,
     *keys.CASES,
     *continuous.CASES,

@@ -89,6 +89,7 @@ from tg.ops.nn.pooling import (
 from tg.ops.nn.resizing import fold, pixel_shuffle, pixel_unshuffle, resize, unfold
 from tg.ops.nn.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d
 from tg.ops.nn.encodings import alibi_slopes, embedding, rotary, sinusoidal_encoding
+from tg.ops.nn.mixture import top_k_routing
 from tg.ops.nn.recurrent import gru, lstm, rnn
 from tg.ops.softmax import log_softmax, softmax
 from tg.words import unknown_in
@@ -192,6 +193,7 @@ __all__ = [
     "top_k_accuracy",
     "triplet_margin_loss",
     "unfold",
+    "top_k_routing",
 ]
 
 

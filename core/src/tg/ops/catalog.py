@@ -96,6 +96,7 @@ from tg.ops.nn import attention, convolution, encodings
 from tg.ops.nn import attention, convolution, dropout, encodings
 from tg.ops.nn import attention, convolution, dropout, encodings, initializers
 from tg.ops.nn import attention, convolution, dropout, encodings, initializers, recurrent
+from tg.ops.nn import attention, convolution, dropout, encodings, initializers, mixture, recurrent
 from tg.ops.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     dropout.FAMILY,
     encodings.FAMILY,
     initializers.FAMILY,
+    mixture.FAMILY,
     recurrent.FAMILY,
     keys.FAMILY,
     continuous.FAMILY,
