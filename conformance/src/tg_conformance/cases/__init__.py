@@ -82,17 +82,17 @@ from tg_conformance.cases.nn import (
     convolution,
     cross_entropy,
     ctc,
+    dropout,
+    encodings,
+    initializers,
     losses,
     metrics,
+    mixture,
     normalization,
     pooling,
+    recurrent,
     resizing,
 )
-from tg_conformance.cases.nn import attention, convolution, encodings
-from tg_conformance.cases.nn import attention, convolution, dropout, encodings
-from tg_conformance.cases.nn import attention, convolution, dropout, encodings, initializers
-from tg_conformance.cases.nn import attention, convolution, dropout, encodings, initializers, recurrent
-from tg_conformance.cases.nn import attention, convolution, dropout, encodings, initializers, mixture, recurrent
 from tg_conformance.cases.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:

@@ -45,6 +45,8 @@ from tg.ops.nn.cross_entropy import (
     sigmoid_focal_loss,
 )
 from tg.ops.nn.ctc import ctc_loss
+from tg.ops.nn.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d
+from tg.ops.nn.encodings import alibi_slopes, embedding, rotary, sinusoidal_encoding
 from tg.ops.nn.losses import (
     cosine_embedding_loss,
     cosine_similarity,
@@ -60,6 +62,7 @@ from tg.ops.nn.losses import (
     triplet_margin_loss,
 )
 from tg.ops.nn.metrics import accuracy, confusion_matrix, f1_score, roc_auc, top_k_accuracy
+from tg.ops.nn.mixture import top_k_routing
 from tg.ops.nn.normalization import (
     batch_norm,
     batch_norm_training,
@@ -86,11 +89,8 @@ from tg.ops.nn.pooling import (
     max_pool2d,
     max_pool3d,
 )
-from tg.ops.nn.resizing import fold, pixel_shuffle, pixel_unshuffle, resize, unfold
-from tg.ops.nn.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d
-from tg.ops.nn.encodings import alibi_slopes, embedding, rotary, sinusoidal_encoding
-from tg.ops.nn.mixture import top_k_routing
 from tg.ops.nn.recurrent import gru, lstm, rnn
+from tg.ops.nn.resizing import fold, pixel_shuffle, pixel_unshuffle, resize, unfold
 from tg.ops.softmax import log_softmax, softmax
 from tg.words import unknown_in
 
@@ -102,6 +102,8 @@ __all__ = [
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
+    "alibi_slopes",
+    "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
@@ -111,8 +113,6 @@ __all__ = [
     "binary_cross_entropy_with_logits",
     "celu",
     "confusion_matrix",
-    "alibi_slopes",
-    "alpha_dropout",
     "conv1d",
     "conv2d",
     "conv3d",
@@ -124,37 +124,38 @@ __all__ = [
     "cross_entropy",
     "ctc_loss",
     "dice_loss",
+    "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
     "elu",
+    "embedding",
     "f1_score",
     "fold",
     "gaussian_nll_loss",
     "gelu",
     "glu",
     "group_norm",
+    "gru",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
     "hinge_embedding_loss",
     "hinge_loss",
     "huber_loss",
+    "init",
     "instance_norm",
     "kl_div",
     "l1_loss",
     "layer_norm",
     "leaky_relu",
     "log_sigmoid",
-    "dropout",
-    "dropout1d",
-    "dropout2d",
-    "dropout3d",
-    "embedding",
-    "gru",
-    "init",
     "log_softmax",
     "logsigmoid",
     "lp_pool1d",
     "lp_pool2d",
     "lp_pool3d",
+    "lstm",
     "margin_ranking_loss",
     "max_pool1d",
     "max_pool2d",
@@ -163,7 +164,6 @@ __all__ = [
     "mse_loss",
     "nll_loss",
     "normalize",
-    "lstm",
     "one_hot",
     "pixel_shuffle",
     "pixel_unshuffle",
@@ -173,16 +173,16 @@ __all__ = [
     "relu6",
     "resize",
     "rms_norm",
-    "roc_auc",
     "rnn",
+    "roc_auc",
     "rotary",
     "scaled_dot_product_attention",
     "selu",
     "sigmoid",
     "sigmoid_focal_loss",
     "silu",
-    "smooth_l1_loss",
     "sinusoidal_encoding",
+    "smooth_l1_loss",
     "softmax",
     "softplus",
     "softsign",
@@ -191,9 +191,9 @@ __all__ = [
     "tanh",
     "threshold",
     "top_k_accuracy",
+    "top_k_routing",
     "triplet_margin_loss",
     "unfold",
-    "top_k_routing",
 ]
 
 

@@ -86,17 +86,17 @@ from tg.ops.nn import (
     convolution,
     cross_entropy,
     ctc,
+    dropout,
+    encodings,
+    initializers,
     losses,
     metrics,
+    mixture,
     normalization,
     pooling,
+    recurrent,
     resizing,
 )
-from tg.ops.nn import attention, convolution, encodings
-from tg.ops.nn import attention, convolution, dropout, encodings
-from tg.ops.nn import attention, convolution, dropout, encodings, initializers
-from tg.ops.nn import attention, convolution, dropout, encodings, initializers, recurrent
-from tg.ops.nn import attention, convolution, dropout, encodings, initializers, mixture, recurrent
 from tg.ops.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
