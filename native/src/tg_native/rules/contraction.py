@@ -6,17 +6,16 @@ BLAS reads transposed matrices by flags. Halves are multiplied as float32 and ro
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from tg.ops import contraction as t
-from tg.ops.elementwise.arithmetic import multiply
-from tg.types.dtypes import is_complex, numpy_dtype
 from tg.types.lengths import is_natural, maximum
-from tg_native.kernels.lanes import Pair, constant_of, lane_of, parts, select
+from tg_native.kernels.lanes import lane_of, parts, select
 from tg_native.kernels.routine import Block
 from tg_native.loops.blas import SMALL, Matrix, Vector, clear
 from tg_native.loops.folds import halves
 from tg_native.loops.pointwise import in_float32
+from tg_native.loops.terms import Terms
 from tg_native.plan.values import is_one, is_zero, spread
 
 if TYPE_CHECKING:
@@ -83,6 +82,7 @@ class _Product:
         vectors = VECTORS if blas is None else 1
         self.kernel = site.kernel([z.dtype], vectors, x.shape[-1] if self.is_column else y.shape[-1])
         self.body = self.kernel.body
+        self.terms = Terms(site, self.body, z.dtype)
         self.pointers = (self.kernel.read(x), self.kernel.read(y), self.kernel.write(z))
         self.m, self.n, self.k = map(self.kernel.length, self.lengths)
 
@@ -150,11 +150,12 @@ class _Product:
         rows = range(count)
 
         def step(at: Index, *last: Lanes) -> list[Lanes]:
-            element = self._wide(kernel.load(kernel.moved(y, [at], b.strides[-2:-1]), b.strides[-1], block))
-            factors = [self._wide(body.load(kernel.moved(x, [r, at], a.strides[-2:]))) for r in rows]
-            return parts([self._more(v, f, element) for v, f in zip(self._values(last), factors, strict=True)])
+            element = self.terms.wide(kernel.load(kernel.moved(y, [at], b.strides[-2:-1]), b.strides[-1], block))
+            factors = [self.terms.wide(body.load(kernel.moved(x, [r, at], a.strides[-2:]))) for r in rows]
+            sums = zip(self.terms.values(last), factors, strict=True)
+            return parts([self.terms.more(total, factor, element) for total, factor in sums])
 
-        found = self._values(body.fold(0, self.k, 1, parts([self._zero()] * count), step))
+        found = self.terms.values(body.fold(0, self.k, 1, parts([self.terms.zero()] * count), step))
         for r, value in zip(rows, found, strict=True):
             kernel.store(value.to(self.dtype), kernel.moved(z, [r], c.strides[-2:-1]), 1, block)
 
@@ -164,18 +165,18 @@ class _Product:
 
         def taken(block: Block, *last: Lanes) -> list[Lanes]:
             loaded = kernel.load(x, a.strides[-1], block), kernel.load(y, b.strides[-2], block)
-            factor, element = map(self._wide, loaded)
-            (total,) = self._values(last)
-            more = self._more(total, factor, element)
+            factor, element = map(self.terms.wide, loaded)
+            (total,) = self.terms.values(last)
+            more = self.terms.more(total, factor, element)
             mask = block.mask
             return parts([more if mask is None else select(mask, more, total)])
 
-        whole, last = self.k & -body.lanes, parts([self._zero()])
+        whole, last = self.k & -body.lanes, parts([self.terms.zero()])
         last = body.fold(0, whole, body.lanes, last, lambda at, *so_far: taken(Block(at), *so_far))
         last = body.fold(
             whole, self.k, body.lanes, last, lambda at, *so_far: taken(kernel.partial(at, self.k), *so_far)
         )
-        found = self._across(self._values(last)[0])
+        found = self._across(self.terms.values(last)[0])
         with body.of(0):
             body.store(found.to(self.dtype), z)
 
@@ -185,36 +186,7 @@ class _Product:
             return lane_of(value, 0)
         low, high = halves(value)
         with self.body.of(self.body.lanes // 2):
-            return self._across(self._sum(low, high))
-
-    @property
-    def working(self) -> str:
-        """The dtype of sums: of bools bytes, for there are no registers of many of them."""
-        return "uint8" if self.dtype == "bool" else self.dtype
-
-    def _zero(self) -> Elements:
-        return constant_of(self.body, numpy_dtype(self.working).type(0), self.working)
-
-    def _wide(self, x: Elements) -> Elements:
-        return x.to(self.working)
-
-    def _values(self, found: Sequence[Lanes]) -> list[Elements]:
-        """Values by their parts: the other way round."""
-        if not is_complex(self.dtype):
-            return list(found)
-        return [Pair(*both) for both in zip(found[::2], found[1::2], strict=True)]
-
-    def _more(self, total: Any, factor: Any, element: Any) -> Elements:
-        """One more term; of bools, whether some term is true."""
-        if self.dtype == "bool":
-            return self._sum(total, factor & element)
-        if is_complex(self.dtype):
-            return self._sum(total, self.site.rule(multiply.op)(multiply.op, (factor, element), self.dtype))
-        return self._sum(total, factor * element)
-
-    def _sum(self, x: Any, y: Any) -> Elements:
-        found: Elements = x | y if self.dtype == "bool" else x.plus(y) if isinstance(x, Pair) else x + y
-        return found
+            return self._across(self.terms.sum(low, high))
 
     # --- BLAS --------------------------------------------------------------------------------------------------------
 
