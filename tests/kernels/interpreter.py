@@ -214,6 +214,11 @@ class Interpreter(routine.Routine):
         low, high = (self._found(value.dtype, text, lanes=half) for text in every)
         return low, high
 
+    def interleaved(self, x, y):
+        turns = f"np.stack(({self.operand(x)}, {self.operand(y)}), 1).ravel()"
+        low, high = (self._found(x.dtype, f"{turns}[{part}]") for part in (f":{self.lanes}", f"{self.lanes}:"))
+        return low, high
+
     def in_vectors(self, function, width, *operands):
         return function(*operands)
 

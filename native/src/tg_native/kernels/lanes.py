@@ -6,7 +6,7 @@ dtype of the other operand.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, final, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, final, overload
 
 from tg.types.dtypes import is_complex, is_float
 from tg_native.kernels.dtypes import PARTS, is_signed, item_size
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg_native.kernels.body import Body
+    from tg_native.kernels.routine import Routine
 
 
 @final
@@ -279,6 +280,15 @@ def in_all_lanes(value: Elements) -> Elements:
     if isinstance(value, Pair):
         return Pair(in_all_lanes(value.real), in_all_lanes(value.imag))
     return value.body.splat(value)
+
+
+def transposed(values: Sequence[Lanes]) -> list[Lanes]:
+    """As many vectors as each has lanes, a power of 2, with lanes and vectors exchanged."""
+    body, half, found = cast("Routine", values[0].body), len(values) // 2, list(values)
+    for _ in range(half.bit_length()):
+        pairs = zip(found[:half], found[half:], strict=True)
+        found = [x for pair in pairs for x in body.interleaved(*pair)]
+    return found
 
 
 def parts(values: Sequence[Elements]) -> list[Lanes]:

@@ -61,6 +61,10 @@ class Routine(Body):
     def halves(self, value: Lanes) -> tuple[Lanes, Lanes]:
         """The first half of the lanes, and the second: each for a body of half as many."""
 
+    @abc.abstractmethod
+    def interleaved(self, x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
+        """The lanes of two vectors in turn: those of the first halves, then those of the second."""
+
     def width_of(self, dtype: str) -> int:
         """As many lanes as now, in vectors of a dtype: what a printer that has vectors of one width is told by `of`."""
         return self.lanes

@@ -315,6 +315,12 @@ class Routine(Body, routine.Routine):
         low, high = (self._piece(value, k, width) for k in (0, 1))
         return low, high
 
+    def interleaved(self, x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
+        half, (a,), (b,) = self.lanes // 2, self.texts(x), self.texts(y)
+        every = (", ".join(f"{k}, {self.lanes + k}" for k in range(first, first + half)) for first in (0, half))
+        low, high = (self.find(x.dtype, f"__builtin_shufflevector({a}, {b}, {places})") for places in every)
+        return low, high
+
     # --- conditions and numbers that all lanes share ---------------------------------------------------------------
 
     def anywhere(self, condition: Lanes) -> Condition:

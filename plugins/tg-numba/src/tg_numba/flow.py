@@ -87,6 +87,15 @@ class Flow(Lines, Routine):
         )
         return Lanes(self, value.dtype, low), Lanes(self, value.dtype, high)
 
+    def interleaved(self, x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
+        kind, half = x.kind, self.lanes // 2
+        every = (", ".join(f"i32 {k}, i32 {self.lanes + k}" for k in range(first, first + half)) for first in (0, half))
+        low, high = (
+            self.find(f"shufflevector {kind} {x.text}, {kind} {y.text}, <{self.lanes} x i32> <{places}>")
+            for places in every
+        )
+        return Lanes(self, x.dtype, low), Lanes(self, x.dtype, high)
+
     def anywhere(self, condition: Lanes) -> Condition:
         return self._over_lanes("or", condition)
 
