@@ -47,7 +47,9 @@ TAPS: Final = 2**14  # elements of the kernel for which there are offsets at onc
 CHUNK: Final = 2**14  # bytes of the kernel that are packed at once: half of a first cache
 RESULTS: Final = 1008  # results for which there are offsets at once
 ENOUGH: Final = 512  # of them, for which it is worth it to pack the kernel
-ROWS, VECTORS = 6, 2  # of a tile: results, and vectors of outer channels
+VECTORS: Final = 4  # of outer channels in a tile
+REGISTERS: Final = {64: 24}  # of sums, by the bytes of vectors
+FEWER: Final = 12  # where these are shorter; and results of a tile at most
 SIDE: Final = 8  # of a square of elements that is turned: windows of 9 are frequent
 TURNED: Final = frozenset(("float32", "float64"))
 ABREAST: Final = 4  # vectors of results, where these are lanes
@@ -317,15 +319,19 @@ class _Tiles(_Windows):
 
     def __init__(self, site: Site, arrays: tuple[Array, Array, Array], axes: Sequence[Axis]) -> None:
         _, w, y = arrays
-        self.rows, vectors = (ROWS // 2, 1) if is_complex(y.dtype) else (ROWS, VECTORS)
-        super().__init__(site, arrays, axes, site.kernel([y.dtype], vectors, w.shape[1]))
-        self.width = self.body.lanes
+        numbers = 2 if is_complex(y.dtype) else 1
+        super().__init__(site, arrays, axes, site.kernel([y.dtype], VECTORS // numbers, w.shape[1]))
+        self.width, size = self.body.lanes, self.body.machine.vector_bytes
+        vectors = max(self.lanes * item_size(self.terms.working) // size, 1)
+        self.rows = min(REGISTERS.get(size, FEWER) // vectors, FEWER)
         self.side = _side(self.kernel, y.dtype, self.lanes)
         self.whole = Block(index(self.body, 0))
         self.chunk = max(CHUNK // (self.lanes * item_size(y.dtype)), 1)
+        results = _bounded(RESULTS, [y.shape[0], *(axis.most_results for axis in axes)])
+        results = -(-results // self.rows) * self.rows
         working = self.terms.working
-        self.packed, self.sums = self.memory(working, self.chunk, self.lanes), self.memory(working, RESULTS, self.lanes)
-        self.result_places, self.result_targets = self.memory("int64", RESULTS), self.memory("int64", RESULTS)
+        self.packed, self.sums = self.memory(working, self.chunk, self.lanes), self.memory(working, results, self.lanes)
+        self.result_places, self.result_targets = self.memory("int64", results), self.memory("int64", results)
 
     def is_apart(self, axis: Axis) -> bool:
         return False
@@ -449,39 +455,50 @@ class _Tiles(_Windows):
                 if self.side:
                     self._store_squares(y, block.first, inside, results, more=more)
                 else:
-                    self._store_part(
-                        y, block.first, (index(self.body, 0), inside), (index(self.body, 0), results), more=more
-                    )
+                    zero = index(self.body, 0)
+                    self._store_part(y, block.first, (zero, inside), (zero, results), more=more)
 
     def _store_squares(self, y: Pointer, first: Index, inside: Index, results: Index, *, more: bool) -> None:
-        """Turn squares of outer channels and results that follow one another; write others one by one."""
+        """Write squares of outer channels and results, and what is left of both one by one."""
         body, side = self.body, self.side
         with body.loop(0, inside, side) as lane, body.loop(0, results, side) as at:
-            start, end = (self.number(self.result_targets, n) for n in (at, (at + (side - 1)).least(results - 1)))
-            is_square = (end - start == side - 1) & (lane + side <= inside)
-            with body.when(is_square), body.of(side):
-                rows: list[Any] = [
-                    body.load_row(self.sums.moved((at + k) * self.lanes + lane), self.whole) for k in range(side)
-                ]
-                for k, value in enumerate(transposed(rows)):
-                    place = self._target(y, first + lane + k, start)
-                    total = self.terms.sum(value, body.load_row(place, self.whole)) if more else value
-                    body.store_row(total, place, self.whole)
-            with body.when(~is_square):
-                ends = (at + side).least(results)
-                self._store_part(y, first, (lane, (lane + side).least(inside)), (at, ends), more=more)
+            is_whole = (at + side <= results) & (lane + side <= inside)
+            with body.when(is_whole):
+                targets = [self.number(self.result_targets, at + k) for k in range(side)]
+                follow = targets[-1] - targets[0] == side - 1
+                with body.when(follow):
+                    self._store_turned(y, first + lane, at, lane, targets[0], more=more)
+                with body.when(~follow), body.loop(lane, lane + side) as one:
+                    for k, target in enumerate(targets):
+                        self._store_one(self._target(y, first + one, target), at + k, one, more=more)
+            with body.when(~is_whole):
+                ends = (lane, (lane + side).least(inside)), (at, (at + side).least(results))
+                self._store_part(y, first, *ends, more=more)
+
+    def _store_turned(self, y: Pointer, outer: Index, at: Index, lane: Index, target: Index, *, more: bool) -> None:
+        """Write a square of results that follow one another."""
+        body, side = self.body, range(self.side)
+        with body.of(self.side):
+            rows: list[Any] = [body.load_row(self.sums.moved((at + k) * self.lanes + lane), self.whole) for k in side]
+            for k, value in enumerate(transposed(rows)):
+                place = self._target(y, outer + k, target)
+                total = self.terms.sum(value, body.load_row(place, self.whole)) if more else value
+                body.store_row(total, place, self.whole)
 
     def _store_part(
         self, y: Pointer, first: Index, lanes: tuple[Index, Index], results: tuple[Index, Index], *, more: bool
     ) -> None:
         """Write some results of some outer channels one by one."""
-        body = self.body
-        with body.loop(*lanes) as lane, body.loop(*results) as at:
+        with self.body.loop(*lanes) as lane, self.body.loop(*results) as at:
             place = self._target(y, first + lane, self.number(self.result_targets, at))
-            value = body.load(self.sums.moved(at * self.lanes + lane))
-            if more:
-                value = self.terms.sum(value, self.terms.wide(body.load(place)))
-            body.store(value.to(self.terms.dtype), place)
+            self._store_one(place, at, lane, more=more)
+
+    def _store_one(self, place: Pointer, at: Index, lane: Index, *, more: bool) -> None:
+        """Write one sum."""
+        value = self.body.load(self.sums.moved(at * self.lanes + lane))
+        if more:
+            value = self.terms.sum(value, self.terms.wide(self.body.load(place)))
+        self.body.store(value.to(self.terms.dtype), place)
 
     def _target(self, y: Pointer, outer: Index, offset: Index) -> Pointer:
         return self.kernel.moved(y, [outer], self.arrays[2].strides[2:3]).moved(offset)
