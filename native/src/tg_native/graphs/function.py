@@ -138,9 +138,15 @@ class GraphFunction(Statements):
 
     # --- memory ------------------------------------------------------------------------------------------------------
 
-    def allocate(self, dtype: str, shape: Sequence[Any], number: int | None = None) -> Array:
-        """Contiguous memory, not initialised: of the output that value `number` is, else of this call."""
-        target = self.outputs.targets.pop(number, None) if number is not None else None
+    def allocate(self, dtype: str, shape: Sequence[Any], number: int | None = None, *, as_read: bool = False) -> Array:
+        """Contiguous memory, not initialised: of the output that value `number` is, else of this call.
+
+        Args:
+            as_read: the axes are in the order in which the value is read: they may be permuted in the output.
+        """
+        target = None
+        if number is not None and (as_read or number not in self.outputs.permuted):
+            target = self.outputs.targets.pop(number, None)
         if target is not None:
             return self.outputs.place(target, dtype, shape)
         return self.array(dtype, shape, self.memory.take(shape, item_size(dtype)))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
-from tg.ops.shape import ExpandDims, Squeeze
+from tg.ops.nn.convolution import Convolution
+from tg.ops.shape import ExpandDims, Squeeze, Transpose
 from tg.types.lengths import AxisLength, evaluate
 from tg_native.graphs.failure import Failure
 from tg_native.kernels.dtypes import item_size
+from tg_native.plan.readers import reading
 from tg_native.plan.shapes import follows_from_inputs, number_of
 from tg_native.plan.values import Array, Scalar, is_one, row_major
 
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
     from tg.types.lengths import Atom
     from tg_native.graphs.function import GraphFunction
+
+MADE_AS_READ: Final = (Convolution,)
+"""Ops whose rules ask for memory by `Site.allocate_as_read`."""
 
 
 @final
@@ -33,7 +38,8 @@ class Outputs:
         self.pointers: list[str] = []
         self.told: dict[int, str] = {}
         self.planned: dict[int, list[str]] = {}
-        self._viewed: set[int] = set()  # outputs of which a value is made that has other axes of length 1
+        self._viewed: set[int] = set()  # outputs that are views of what is made in their memory
+        self.permuted: set[int] = set()  # values of which outputs are views with axes in another order
         self.targets = self._wanted() if not function.plans else {}  # value -> the output whose memory is its own
 
     def is_given(self, k: int) -> bool:
@@ -47,24 +53,34 @@ class Outputs:
     # --- values that are made there ----------------------------------------------------------------------------------
 
     def _wanted(self) -> dict[int, int]:
-        """The values that are made in the memory of outputs: outputs themselves, or such but for axes of length 1."""
+        """The values that are made in the memory of outputs: outputs themselves, or what these are views of."""
         graph, makers = self.graph, self.function.makers
         found: dict[int, int] = {}
         for k, number in enumerate(graph.outputs):
             if number in makers and self.is_given(k):
                 found.setdefault(number, k)
         for number, k in list(found.items()):
-            inside = self._without_ones(number)
+            inside = self._inside(number)
             if inside != number and inside in makers and inside not in found and self._has_lengths(k, inside):
                 del found[number]
                 found[inside] = k
                 self._viewed.add(k)
         return found
 
-    def _without_ones(self, number: int) -> int:
-        """The value of which another is made by axes of length 1 alone."""
+    def _inside(self, number: int) -> int:
+        """The value of which an output is a view, but for axes of length 1, or of an op that minds the axes' order."""
+        found = self._below(number, (ExpandDims, Squeeze, Transpose))
+        maker = self.function.makers.get(found)
+        is_minded = maker is not None and type(self.graph.nodes[maker].op) in MADE_AS_READ
+        if is_minded and reading(self.graph, found).number == number:
+            self.permuted.add(found)
+            return found
+        return self._below(number, (ExpandDims, Squeeze))
+
+    def _below(self, number: int, views: tuple[type, ...]) -> int:
+        """The value of which another is made by views of some kinds alone."""
         nodes, makers = self.graph.nodes, self.function.makers
-        while number in makers and type(nodes[makers[number]].op) in (ExpandDims, Squeeze):
+        while number in makers and type(nodes[makers[number]].op) in views:
             number = nodes[makers[number]].inputs[0]
         return number
 

@@ -8,6 +8,7 @@ from tg_native.graphs.failure import Failure
 from tg_native.loops.costs import LEAST, SHARE, time_of, time_to_move
 from tg_native.loops.joins import MOST_SHARED
 from tg_native.loops.kernel import MOST
+from tg_native.plan.readers import reading
 from tg_native.plan.values import Array, Scalar, Value, count
 
 if TYPE_CHECKING:
@@ -118,6 +119,17 @@ class Site:
             return self.targets[k]
         t = self.types[k]
         return self.function.allocate(t.dtype, t.shape, self.number(k))
+
+    def allocate_as_read(self, k: int) -> Array:
+        """Memory for result k in which its axes lie in the order that what reads it gives them."""
+        number = self.number(k)
+        shape: Any = self.types[k].shape
+        if number is None or self.targets is not None:
+            return self.allocate(k)
+        order = reading(self.function.graph, number).order
+        found = self.function.allocate(self.types[k].dtype, [shape[axis] for axis in order], number, as_read=True)
+        strides = dict(zip(order, found.strides, strict=True))
+        return found.viewed(shape, [strides[axis] for axis in range(len(shape))])
 
     def scalar(self, text: str, k: int = 0) -> Scalar:
         """Result k as a scalar."""

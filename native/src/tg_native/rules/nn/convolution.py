@@ -27,7 +27,7 @@ from tg_native.kernels.routine import Block
 from tg_native.loops.pointwise import in_float32
 from tg_native.loops.terms import Terms
 from tg_native.loops.windows import Axis, Held, Phase
-from tg_native.plan.values import Array, collapsed, count, is_row_major
+from tg_native.plan.values import Array, collapsed, count, is_one, is_row_major
 from tg_native.rules.contraction import matmul
 
 if TYPE_CHECKING:
@@ -58,15 +58,12 @@ ABREAST: Final = 4  # vectors of results, where these are lanes
 def convolution(op: t.Convolution, site: Site) -> Value:
     """A product where each result meets one pixel, else loops."""
     x, w = (site.memory(v) for v in site.inputs[:2])
-    y = site.allocate(0)
     axes = _axes(op, site, x, w)
-    outer = w.shape[1]
     if all(axis.is_plain for axis in axes):
-        _product(site, x, w, y)
-    elif type(outer) is int and outer < FEW:
-        _Rows(site, (x, w, y), axes).write()
-    else:
-        _Tiles(site, (x, w, y), axes).write()
+        return _product(site, x, w)
+    y, outer = site.allocate_as_read(0), w.shape[1]
+    few = type(outer) is int and outer < FEW
+    (_Rows if few else _Tiles)(site, (x, w, y), axes).write()
     return y
 
 
@@ -79,8 +76,12 @@ def _axes(op: t.Convolution, site: Site, x: Array, w: Array) -> list[Axis]:
     return [Axis(*each) for each in fields]
 
 
-def _product(site: Site, x: Array, w: Array, y: Array) -> None:
+def _product(site: Site, x: Array, w: Array) -> Array:
     """A matrix product for each group of each image."""
+    y = site.allocate_as_read(0)
+    if not y.is_contiguous:
+        site.copy(_product(site.given(site.inputs, site.types), x, w), y)
+        return y
     pixels = count(y.shape[t.LEAD :])
     space = collapsed(x.shape[t.LEAD :], [x.strides[t.LEAD :]])
     if len(space.shape) > 1:
@@ -91,6 +92,7 @@ def _product(site: Site, x: Array, w: Array, y: Array) -> None:
     inner = site.part([results], [TensorType(y.dtype, results.shape)])
     inner.inputs = [w.viewed(w.shape[: t.LEAD], w.strides[: t.LEAD]), images]
     matmul(MatMul(), inner)
+    return y
 
 
 class _Steps(NamedTuple):
@@ -514,7 +516,7 @@ class _Rows(_Windows):
         vectors = 1 if is_complex(y.dtype) else ABREAST
         super().__init__(site, arrays, axes, site.kernel([y.dtype], vectors, axes[-1].most_results))
         self.stride = 1 if self.is_held else x.strides[-1]
-        self.row = self.memory(y.dtype, self.lanes) if axes[-1].phases > 1 else None
+        self.row = self.memory(y.dtype, self.lanes) if axes[-1].phases > 1 or not is_one(y.strides[-1]) else None
 
     def is_apart(self, axis: Axis) -> bool:
         return axis is self.apart
