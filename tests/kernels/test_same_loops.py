@@ -14,6 +14,7 @@ from tg.ops.linalg.cholesky import Cholesky
 from tg.ops.linalg.lu import LU
 from tg.ops.linalg.solving import Det, Inv, Solve
 from tg.ops.linalg.triangular import SolveTriangular
+from tg.ops.nn.convolution import Convolution
 from tg.rewrite.driver import rewrite
 from tg.types.dtypes import is_complex, numpy_dtype
 from tg_native.fusion.lower import Loops
@@ -328,6 +329,29 @@ def products(dtype):
         for arrays in draws(m, ((m, k), dtype), ((k, n), dtype), ((k,), dtype))
     ]
     return [x, y, v], outputs, every
+
+
+@of(("int8", "uint16", "float16", "float32", "float64", "complex128"))
+def convolutions(dtype):
+    x, w, k = (
+        array("x", dtype, None, 1, None, None, None),
+        array("w", dtype, 1, None, None, None, None),
+        array("k", dtype, 1),
+    )
+    tall = tg.reshape(k, (1, 1, 1, 1, 1))
+    outputs = [
+        Convolution((1, 1), (1, 1), (1, 1), (1, 1), (4, 9))(x, w),
+        Convolution((2, 1), (-1, 2), (1, 3), (-1, 2), (2, 5))(x, w),
+        tg.transpose(Convolution((1, 3), (1, 1), (2, 2), (1, 0), (5, 3))(x, w), (2, 1, 0, 4, 3)),
+        Convolution((1, 2), (1, 1), (1, 1), (0, 0), (3, 3))(x[:, :, :1], tall),
+        Convolution((1, 1), (1, 1), (2, 2), (0, 1), (4, 9))(x[:, :, :1], tall),
+    ]
+    every = [
+        [*arrays, tap]
+        for m, c, o, l, n in [(1, 1, 1, 3, 3), (2, 3, 9, 4, 9), (0, 2, 2, 3, 4), (3, 2, 40, 5, 8)]
+        for *arrays, tap in draws(m, ((m, 1, c, l, n), dtype), ((1, o, c, 2, 3), dtype), ((1,), dtype))
+    ]
+    return [x, w, k], outputs, every
 
 
 # --- every element by itself -----------------------------------------------------------------------------------------

@@ -1,0 +1,142 @@
+"""Convolutions of all fields, layouts and lengths, beside the reference: of whole numbers, whose sums are exact."""
+
+import numpy as np
+import pytest
+
+import tg
+from tg.ops.nn.convolution import Convolution
+from tg.types.dtypes import numpy_dtype
+from tg.types.tensor_type import TensorType
+from tg_native.rules.nn.convolution import IMAGES, RESULTS, TAPS
+
+DTYPES = ["float32", "float64", "float16", "complex64", "int64", "int8", "uint16"]
+LENGTHS = {1: 12, 2: 8, 3: 5}  # at most, by the number of axes
+
+
+def numbers(rng, shape, dtype):
+    """Whole numbers, so small that sums of products are exact in every dtype."""
+    found = rng.integers(-2, 3, shape).astype(float)
+    found = found + 1j * rng.integers(-2, 3, shape) if dtype.startswith("complex") else found
+    return found.astype(numpy_dtype(dtype))
+
+
+def lengths(rng, count, most, empty):
+    return [int(rng.integers(0 if rng.random() < empty else 1, most)) for _ in range(count)]
+
+
+class Drawn:
+    """A convolution whose fields, layouts and lengths are drawn."""
+
+    def __init__(self, rng, dtype, *, known):
+        axes = int(rng.integers(1, 4))
+        n, g, c = lengths(rng, 3, 4, 0.05)
+        outer, most = int(rng.choice([1, 3, 9, 40])), LENGTHS[axes]
+        x = numbers(rng, (n, g, c, *lengths(rng, axes, most, 0.1)), dtype)
+        w = numbers(rng, (g, outer, c, *lengths(rng, axes, 5, 0.05)), dtype)
+        before, sizes = [int(b) for b in rng.integers(-4, 6, axes)], lengths(rng, axes, most, 0.1)
+        is_number = known or rng.random() < 0.5
+        strides, dilations = (tuple(map(int, rng.integers(1, 4, axes))) for _ in range(2))
+        turns = rng.choice([1, 1, -1], axes)
+        self.op = Convolution(
+            strides,
+            tuple(int(d * t) for d, t in zip(dilations, turns, strict=True)),
+            tuple(map(int, rng.choice([1, 1, 2, 3, 4], axes))),
+            tuple(before) if is_number else (None,) * axes,
+            tuple(sizes) if is_number else (None,) * axes,
+        )
+        self.values = [x, w, *([] if is_number else map(np.int64, before + sizes))]
+        types = [TensorType(dtype, v.shape if known or not v.ndim else (None,) * v.ndim) for v in (x, w)]
+        more = [TensorType("int64", ()) for _ in self.values[2:]]
+        self.inputs = [tg.Variable(t) for t in types + more]
+        self.order = [int(k) for k in rng.permutation(x.ndim)]
+
+    def outputs(self):
+        """The results, and also as they lie if an output has axes in another order."""
+        y = self.op(*self.inputs)
+        return [y * 1, tg.transpose(self.op(*self.inputs), self.order)]
+
+    def wanted(self):
+        (y,) = self.op.perform(*self.values)
+        return [y, y.transpose(self.order)]
+
+
+def agree(drawn, backend):
+    run = tg.function(
+        [v for one in drawn for v in one.inputs], [y for one in drawn for y in one.outputs()], backend=backend
+    )
+    found = iter(run(*(v for one in drawn for v in one.values)))
+    for one in drawn:
+        for y in one.wanted():
+            result = next(found)
+            assert result.dtype == y.dtype
+            assert np.array_equal(result, y), one.op
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.sampled(5)
+def test_drawn_convolutions_are_those_of_the_reference(backend, dtype, known):
+    rng = np.random.default_rng([DTYPES.index(dtype), known])
+    agree([Drawn(rng, dtype, known=known) for _ in range(4)], backend)
+
+
+def convolved(backend, x, w, *, known=True, **options):
+    """The convolution, and both gradients of the sum of its products with some numbers, beside the reference."""
+    inputs = [tg.tensor(v.dtype.name, dtype=v.dtype.name, shape=v.shape if known else (None,) * v.ndim) for v in (x, w)]
+    y = tg.nn.conv2d(*inputs, **options)
+    dy = numbers(np.random.default_rng(5), tg.function(inputs, y, backend="perform")(x, w).shape, x.dtype.name)
+    outputs = [y, *tg.grad(tg.sum(y * dy), inputs)]
+    found, wanted = (tg.function(inputs, outputs, backend=b)(x, w) for b in (backend, "perform"))
+    for a, b in zip(found, wanted, strict=True):
+        assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_images_that_do_not_fit_at_once(backend, known):
+    rng, side = np.random.default_rng(1), 120
+    x, w = numbers(rng, (2, 12, side, side), "float64"), numbers(rng, (5, 12, 3, 3), "float64")
+    assert 8 * x[0].size > IMAGES
+    assert side * side > RESULTS
+    convolved(backend, x, w, padding=1, known=known)
+
+
+def test_more_taps_than_there_are_offsets_for(backend):
+    rng = np.random.default_rng(2)
+    x, w = numbers(rng, (1, TAPS // 8, 4, 5), "float32"), numbers(rng, (5, TAPS // 8, 3, 3), "float32")
+    assert w[0].size > TAPS
+    convolved(backend, x, w)
+
+
+@pytest.mark.parametrize("options", [{}, {"stride": 2, "padding": 1}, {"padding": ((0, 2), (1, 0)), "dilation": 2}])
+def test_a_group_for_each_channel(backend, options):
+    rng = np.random.default_rng(3)
+    x, w = numbers(rng, (2, 6, 9, 37), "float32"), numbers(rng, (6, 1, 3, 3), "float32")
+    convolved(backend, x, w, groups=6, **options)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_windows_of_one_pixel_are_products_of_matrices(backend, dtype):
+    rng = np.random.default_rng(4)
+    x, w = numbers(rng, (2, 6, 9, 7), dtype), numbers(rng, (8, 6, 1, 1), dtype)
+    v, u = (tg.tensor(n, dtype=dtype, shape=a.shape) for n, a in (("v", x), ("u", w)))
+    run = tg.function([v, u], tg.nn.conv2d(v, u), backend=backend)
+    assert np.array_equal(run(x, w), np.einsum("oc,nchw->nohw", w[:, :, 0, 0], x))
+    last = tg.function([v, u], tg.transpose(tg.nn.conv2d(v, u), (0, 2, 3, 1)), backend=backend)
+    assert np.array_equal(last(x, w), np.einsum("oc,nchw->nhwo", w[:, :, 0, 0], x))
+
+
+def test_windows_far_apart_take_no_more_memory_than_what_they_meet(backend):
+    x, w = np.arange(5.0).reshape(1, 1, 1, 5), np.arange(1.0, 3).reshape(1, 1, 1, 2)
+    far = 2**40
+    op = Convolution((1,), (far,), (1,), (far,), (5,))
+    inputs = [tg.tensor(n, shape=v.shape) for n, v in (("x", x), ("w", w))]
+    assert tg.function(inputs, op(*inputs), backend=backend)(x, w).ravel().tolist() == [0, 2, 4, 6, 8]
+
+
+def test_images_that_are_no_numbers_are_met_by_their_own_windows_alone(backend):
+    x, w = np.ones((1, 3, 6, 6), np.float32), np.ones((5, 3, 3, 3), np.float32)
+    x[0, 1, 5, 5] = np.nan
+    inputs = [tg.tensor(n, dtype="float32", shape=(None,) * 4) for n in "xw"]
+    y = tg.function(inputs, tg.nn.conv2d(*inputs, padding=1), backend=backend)(x, w)
+    assert np.isnan(y[0, :, 4:, 4:]).all()
+    assert np.isnan(y).sum() == 5 * 4
