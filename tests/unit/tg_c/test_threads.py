@@ -446,3 +446,21 @@ def test_a_unit_without_a_pool_runs_its_parts_by_itself(anything, monkeypatch):
     x = tg.vector("x")
     alone, shared = both([x], tg.exp(x))
     assert np.array_equal(alone(drawn(1000)), shared(drawn(1000)))
+
+
+# --- convolutions ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(
+    ("x", "w", "groups"),
+    [((4, 8, 30, 30), (40, 8, 3, 3), 1), ((1, 8, 40, 40), (200, 8, 3, 3), 1), ((2, 200, 60, 60), (200, 1, 3, 3), 200)],
+    ids=["images", "outer channels", "groups"],
+)
+def test_convolutions_are_the_same_however_they_are_divided(anything, x, w, groups, known):
+    images, kernel = (tg.tensor(n, shape=s if known else (None,) * 4) for n, s in (("x", x), ("w", w)))
+    y = tg.nn.conv2d(images, kernel, padding=1, stride=2, groups=groups)
+    alone, shared = both([images, kernel], [y, *tg.grad(tg.sum(y * y), [images, kernel])])
+    assert "divided_" in shared.source(full=True)
+    for a, b in zip(alone(drawn(*x), drawn(*w)), shared(drawn(*x), drawn(*w)), strict=True):
+        assert np.array_equal(a, b)

@@ -11,7 +11,7 @@ import abc
 import contextlib
 import functools
 import operator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, final
 
 from tg.graph.frozen import ValueSlot
 from tg.ops.contraction import MatMul
@@ -24,6 +24,7 @@ from tg_native.kernels.dtypes import item_size
 from tg_native.kernels.index import Index, index
 from tg_native.kernels.lanes import constant_of, parts, transposed
 from tg_native.kernels.routine import Block
+from tg_native.loops.nest import LINE
 from tg_native.loops.pointwise import in_float32
 from tg_native.loops.terms import Terms
 from tg_native.loops.windows import Axis, Held, Phase
@@ -52,6 +53,7 @@ REGISTERS: Final = {64: 24}  # of sums, by the bytes of vectors
 FEWER: Final = 12  # where these are shorter; and results of a tile at most
 SIDE: Final = 8  # of a square of elements that is turned: windows of 9 are frequent
 TURNED: Final = frozenset(("float32", "float64"))
+FEW_PARTS: Final = 2  # for each thread, where images are held for each of them
 ABREAST: Final = 4  # vectors of results, where these are lanes
 
 
@@ -142,6 +144,7 @@ class _Windows(abc.ABC):
         x, w, y = arrays
         self.terms = Terms(site, self.body, y.dtype)
         self.lanes = max(self.body.lanes, 1)
+        self.divided = self._divide()
         self.places = kernel.read(x), kernel.read(w), kernel.write(y)
         self.images, self.groups, self.channels = map(kernel.length, x.shape[: t.LEAD])
         self.outer = kernel.length(w.shape[1])
@@ -154,6 +157,8 @@ class _Windows(abc.ABC):
         taps = lengths.maximum(window, _bounded(TAPS, [window, x.shape[2]]))
         self.tap_places, self.tap_weights = self.memory("int64", taps), self.memory("int64", taps)
 
+    has_lanes_of_channels: ClassVar[bool]
+
     @abc.abstractmethod
     def is_apart(self, axis: Axis) -> bool:
         """Whether images are held along an axis for each element of the kernel by itself."""
@@ -162,9 +167,36 @@ class _Windows(abc.ABC):
     def add_block(self, phases: Sequence[Phase], sources: _Sources, w: Pointer, y: Pointer) -> None:
         """Add up the terms of a block of images and channels of a group."""
 
+    def _divide(self) -> str:
+        """What threads share, if they do: groups, images that are large, or outer channels where these are lanes."""
+        (images, groups, *_), (_, outer, *window), results = (v.shape for v in self.arrays)
+        pixels, lanes = count(results[t.LEAD :]), self.lanes
+        if not is_one(groups):
+            axis, unit, space = "groups", 1, [groups, images, outer]
+        elif not is_one(images) and not (type(pixels) is int and pixels < ENOUGH):
+            axis, unit, space = "images", 1, [images, outer]
+        else:
+            parts = FEW_PARTS * self.site.threads
+            unit = lanes * max(-(-outer // (lanes * parts)), 1) if type(outer) is int else lanes
+            axis, space = "outer", [outer, images]
+        if axis != "outer" or self.has_lanes_of_channels:
+            space = [*space, *window, *results[t.LEAD :]]
+            self.site.divide(self.kernel, space, (), [self.arrays[2].dtype], unit=unit)
+        return axis if self.kernel.share is not None else ""
+
     def memory(self, dtype: str, *shape: int | Length) -> Pointer:
-        """Memory for the time of this op."""
-        return self.kernel.write(self.site.temporary(dtype, shape))
+        """Memory for the time of this op: for each thread some of its own, not closer than a line of the cache."""
+        share = self.kernel.share
+        if share is None:
+            return self.kernel.write(self.site.temporary(dtype, shape))
+        size = lengths.add(count(shape), LINE // item_size(dtype))
+        place = self.kernel.write(self.site.temporary(dtype, (share.threads, size)))
+        return place.moved(share.slot * self.kernel.length(size))
+
+    def bounds(self, axis: str, n: Index) -> tuple[Index, Index]:
+        """Where a loop over groups or images begins and ends, in the part that a call runs."""
+        share = self.kernel.share
+        return (share.low, share.high) if share is not None and self.divided == axis else (index(self.body, 0), n)
 
     def number(self, table: Pointer, at: Index) -> Index:
         """A number of a table."""
@@ -189,7 +221,7 @@ class _Windows(abc.ABC):
                 for axis in self.axes
             ]
             phases = [Phase.of(kernel, axis, start) for axis, start in zip(self.axes, starts, strict=True)]
-            group = stack.enter_context(body.loop(0, self.groups))
+            group = stack.enter_context(body.loop(*self.bounds("groups", self.groups)))
             x, w, y = (
                 kernel.moved(place, [group], [v.strides[axis]])
                 for place, v, axis in zip(self.places, self.arrays, (1, 0, 1), strict=True)
@@ -214,12 +246,13 @@ class _Windows(abc.ABC):
             images = (planes // self.channels.most(1)).most(enough).least(planes).least(self.images).most(1)
             channels = (planes // images).least(most).least(self.channels).most(1)
             first, steps = self._as_held(copies, plane, channels)
+        begin, end = self.bounds("images", self.images)
         with (
-            body.loop(0, _ceiling(self.images, images)) as i,
+            body.loop(0, _ceiling(end - begin, images)) as i,
             body.loop(0, _ceiling(self.channels, channels).most(1)) as j,
         ):
-            image, channel = i * images, j * channels
-            counts = (self.images - image).least(images), (self.channels - channel).least(channels)
+            image, channel = begin + i * images, j * channels
+            counts = (end - image).least(images), (self.channels - channel).least(channels)
             here = self.kernel.moved(x, [image, channel], [strides[0], strides[2]])
             if copies is not None:
                 self._hold(here, copies, counts, steps)
@@ -319,10 +352,14 @@ class _Windows(abc.ABC):
 class _Tiles(_Windows):
     """Outer channels are lanes: some results at once, for each of which an element of an image meets all of them."""
 
+    has_lanes_of_channels = True
+
     def __init__(self, site: Site, arrays: tuple[Array, Array, Array], axes: Sequence[Axis]) -> None:
-        _, w, y = arrays
-        numbers = 2 if is_complex(y.dtype) else 1
-        super().__init__(site, arrays, axes, site.kernel([y.dtype], VECTORS // numbers, w.shape[1]))
+        x, w, y = arrays
+        vectors = VECTORS // 2 if is_complex(y.dtype) else VECTORS
+        if site.threads > 1 and is_one(x.shape[0]):
+            vectors //= 2  # of which threads are to have some each
+        super().__init__(site, arrays, axes, site.kernel([y.dtype], vectors, w.shape[1]))
         self.width, size = self.body.lanes, self.body.machine.vector_bytes
         vectors = max(self.lanes * item_size(self.terms.working) // size, 1)
         self.rows = min(REGISTERS.get(size, FEWER) // vectors, FEWER)
@@ -349,7 +386,7 @@ class _Tiles(_Windows):
                 self._sums(sources.place, w, block, taps, some)
                 self._store(y, block, some, sources.is_first)
 
-            self.kernel.blocks(self.arrays[1].shape[1], write, asks=True)
+            self.kernel.blocks(self.arrays[1].shape[1], write, asks=True, first=self.divided == "outer")
 
     def _tabulate_results(
         self, phases: Sequence[Phase], sources: _Sources, sizes: Sequence[Index], start: Index, some: Index
@@ -509,6 +546,8 @@ class _Tiles(_Windows):
 @final
 class _Rows(_Windows):
     """Results along the last axis are lanes, for one outer channel at a time."""
+
+    has_lanes_of_channels = False
 
     def __init__(self, site: Site, arrays: tuple[Array, Array, Array], axes: Sequence[Axis]) -> None:
         x, *_, y = arrays
