@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard, overload
 
 from tg_native.kernels.dtypes import PARTS, item_size
 from tg_native.kernels.index import INT64, Counted, Index, Pointer, index
@@ -61,6 +61,8 @@ class Kernel(abc.ABC):
     """The part that a call runs, where threads share the loop: along its first axis."""
     streams: bool = False
     """Whether no place in memory is come back to, as sums in memory are and what is read at positions."""
+    takes_lengths: bool = False
+    """Whether lengths that are known are arguments too, so that loops that differ in these alone are one function."""
     sums: int = 0
     """How many sums are added pairwise, each with memory of its own."""
 
@@ -83,6 +85,10 @@ class Kernel(abc.ABC):
     def lanes_for(self, dtypes: Iterable[str], vectors: int, length: int | Length) -> int:
         """As many lanes as some vectors have for the widest dtype, and no more than a length that is known."""
         return lanes_for(self.body.machine.vector_bytes, dtypes, vectors, length)
+
+    def is_written(self, length: int | Length) -> TypeGuard[int]:
+        """Whether a length stands in the function as the number that it is known to be."""
+        return type(length) is int and (abs(length) < 2 or not self.takes_lengths)
 
     def offset(self, indices: Sequence[Index | int], strides: Sequence[int | Length]) -> Index:
         """The number of elements to a position."""

@@ -83,9 +83,10 @@ class Kernel(loops.Kernel, Tables):
         return name
 
     def length(self, length: int | Length) -> Index:
-        if isinstance(length, int):
+        if self.is_written(length):
             return index(self.body, length)
-        name = self._parameter("n", "i64 ", self.function.length(length), ("length", length.key))
+        known = length if isinstance(length, int) else length.key
+        name = self._parameter("n", "i64 ", self.function.length(length), ("length", known))
         return Index(Lanes(self.body, "int64", name))
 
     def scalar(self, scalar: Scalar) -> Elements:

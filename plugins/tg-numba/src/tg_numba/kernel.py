@@ -67,7 +67,7 @@ class Kernel(loops.Kernel, Tables):
 
     def length(self, length: int | Length) -> Index:
         text = self.function.length(length)
-        if type(length) is int:
+        if self.is_written(length):
             return index(self.body, length)
         return Index(Lanes(self.body, "int64", self._argument("i64", text)))
 

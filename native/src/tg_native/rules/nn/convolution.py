@@ -143,6 +143,7 @@ class _Windows(abc.ABC):
         self.site, self.arrays, self.axes, self.kernel, self.body = site, arrays, axes, kernel, kernel.body
         x, w, y = arrays
         self.terms = Terms(site, self.body, y.dtype)
+        kernel.takes_lengths = True
         self.lanes = max(self.body.lanes, 1)
         self.divided = self._divide()
         self.places = kernel.read(x), kernel.read(w), kernel.write(y)
