@@ -7,7 +7,8 @@ import tg
 from tg.ops.nn.convolution import Convolution
 from tg.types.dtypes import numpy_dtype
 from tg.types.tensor_type import TensorType
-from tg_native.rules.nn.convolution import IMAGES, RESULTS, TAPS
+from tg_native.convolutions.tiles import RESULTS
+from tg_native.convolutions.windows import IMAGES, TAPS
 
 DTYPES = ["float32", "float64", "float16", "complex64", "int64", "int8", "uint16"]
 LENGTHS = {1: 12, 2: 8, 3: 5}  # at most, by the number of axes

@@ -1,0 +1,255 @@
+"""Outer channels as lanes: tiles of some results, for which the kernel is packed and sums are turned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, final
+
+from tg.types.dtypes import is_complex
+from tg_native.convolutions.windows import Windows, bounded, ceiling
+from tg_native.kernels.dtypes import item_size
+from tg_native.kernels.index import Index, index
+from tg_native.kernels.lanes import parts, transposed
+from tg_native.kernels.routine import Block
+from tg_native.plan.values import count, is_one, is_row_major
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg_native.convolutions.axes import Axis, Phase
+    from tg_native.convolutions.windows import Sources
+    from tg_native.graphs.site import Site
+    from tg_native.kernels.index import Condition, Pointer
+    from tg_native.kernels.lanes import Lanes
+    from tg_native.loops.kernel import Kernel
+    from tg_native.plan.values import Array
+
+CHUNK: Final = 2**14  # bytes of the kernel that are packed at once: half of a first cache
+RESULTS: Final = 1008  # for which there are offsets at once
+VECTORS: Final = 4  # of outer channels in a tile
+REGISTERS: Final = {64: 24}  # of sums, by the bytes of vectors
+FEWER: Final = 12  # where these are shorter; and results of a tile at most
+SIDE: Final = 8  # of a square of elements that is turned: windows of 9 are frequent
+TURNED: Final = frozenset(("float32", "float64"))
+
+
+@final
+class Tiles(Windows):
+    """Outer channels are lanes: some results at once, for each of which an element of an image meets all of them."""
+
+    has_lanes_of_channels = True
+
+    def __init__(self, site: Site, arrays: tuple[Array, Array, Array], axes: Sequence[Axis]) -> None:
+        x, w, y = arrays
+        vectors = VECTORS // 2 if is_complex(y.dtype) else VECTORS
+        if site.threads > 1 and is_one(x.shape[0]):
+            vectors //= 2  # of which threads are to have some each
+        super().__init__(site, arrays, axes, site.kernel([y.dtype], vectors, w.shape[1]))
+        self.width, size = self.body.lanes, self.body.machine.vector_bytes
+        vectors = max(self.lanes * item_size(self.terms.working) // size, 1)
+        self.rows = min(REGISTERS.get(size, FEWER) // vectors, FEWER)
+        self.side = _side(self.kernel, y.dtype, self.lanes)
+        self.whole = Block(index(self.body, 0))
+        self.chunk = max(CHUNK // (self.lanes * item_size(y.dtype)), 1)
+        results = bounded(RESULTS, [y.shape[0], *(axis.most_results for axis in axes)])
+        results = -(-results // self.rows) * self.rows
+        working = self.terms.working
+        self.packed, self.sums = self.memory(working, self.chunk, self.lanes), self.memory(working, results, self.lanes)
+        self.result_places, self.result_targets = self.memory("int64", results), self.memory("int64", results)
+
+    def is_apart(self, axis: Axis) -> bool:
+        return False
+
+    def add_block(self, phases: Sequence[Phase], sources: Sources, w: Pointer, y: Pointer) -> None:
+        taps, sizes = self.taps_of(phases, sources), [sources.images, *(phase.results for phase in phases)]
+        total = self.product(sizes)
+        with self.body.loop(0, total, RESULTS) as start:
+            some = (total - start).least(RESULTS)
+            self._tabulate_results(phases, sources, sizes, start, some)
+
+            def write(block: Block) -> None:
+                self._sums(sources.place, w, block, taps, some)
+                self._store(y, block, some, sources.is_first)
+
+            self.kernel.blocks(self.arrays[1].shape[1], write, asks=True, first=self.divided == "outer")
+
+    def _tabulate_results(
+        self, phases: Sequence[Phase], sources: Sources, sizes: Sequence[Index], start: Index, some: Index
+    ) -> None:
+        """Offsets of some results: of what the first tap meets, and of their own; as many as whole tiles have."""
+        body, steps = self.body, (sources.steps.image, *sources.steps.results)
+        image = self.kernel.length(self.arrays[2].strides[0])
+        targets = [(sources.image * image, image), *self.targets(phases)]
+
+        def step(at: Index, *last: Lanes) -> list[Lanes]:
+            here = [*map(Index, last)]
+            meets = self.sum(p * n for p, n in zip(here, steps, strict=True))
+            target = self.sum(first + p * n for p, (first, n) in zip(here, targets, strict=True))
+            body.store(meets.value, self.result_places.moved(at))
+            body.store(target.value, self.result_targets.moved(at))
+            return [p.value for p in _next(here, sizes)]
+
+        with body.of(0):
+            body.fold(0, some, 1, [p.value for p in _position(start, sizes)], step)
+            last = self.number(self.result_places, some - 1)
+            with body.loop(some, ceiling(some, index(body, self.rows)) * self.rows) as at:
+                body.store(last.value, self.result_places.moved(at))
+
+    def _sums(self, x: Pointer, w: Pointer, block: Block, taps: Index, results: Index) -> None:
+        """The sums of some results for a block of outer channels, in memory."""
+        body, lanes = self.body, self.lanes
+        with body.loop(0, ceiling(results, index(body, self.rows)) * self.rows) as at:
+            body.store_row(self.terms.zero(), self.sums.moved(at * lanes), self.whole)
+        with body.loop(0, taps, self.chunk) as start:
+            some = (taps - start).least(self.chunk)
+            self._pack(w, block, start, some)
+            with body.loop(0, results, self.rows) as at:
+                self._tile(x, at, start, some)
+
+    def _pack(self, w: Pointer, block: Block, start: Index, some: Index) -> None:
+        """The elements of the kernel of some taps, for a block of outer channels."""
+        body, run = self.body, self._run()
+        if run is None:
+            with body.loop(0, some) as at:
+                self._pack_one(w, block, start, at)
+            return
+
+        def step(last: Lanes) -> list[Lanes]:
+            at = Index(last)
+            left = run - _position(start + at, [run])[0]
+            return body.either(
+                left.least(some - at) >= self.side,
+                lambda: [self._pack_square(w, block, start, at).value],
+                lambda: [self._pack_one(w, block, start, at).value],
+            )
+
+        with body.of(0):
+            body.while_loop([index(body, 0).value], lambda at: Index(at) < some, step)
+
+    def _run(self) -> Index | None:
+        """How many taps follow one another in the kernel, if squares of them and of outer channels are turned."""
+        shape, strides = self.arrays[1].shape[2:], self.arrays[1].strides[2:]
+        if not self.side or any(axis.apart > 1 for axis in self.axes) or not is_row_major(shape[1:], strides[1:]):
+            return None
+        run = count(shape if is_row_major(shape, strides) else shape[1:])
+        return None if type(run) is int and run < self.side else self.kernel.length(run).most(1)
+
+    def _pack_one(self, w: Pointer, block: Block, start: Index, at: Index) -> Index:
+        """Pack a tap; gives the next one."""
+        body, stride = self.body, self.arrays[1].strides[1]
+        with body.of(self.width):
+            place = w.moved(self.number(self.tap_weights, start + at))
+            value = self.terms.wide(self.kernel.load(place, stride, block))
+            body.store_row(value, self.packed.moved(at * self.lanes), self.whole)
+        return at + 1
+
+    def _pack_square(self, w: Pointer, block: Block, start: Index, at: Index) -> Index:
+        """Pack as many taps as the side of a square has, which follow one another; gives the next one."""
+        body, stride, last = self.body, self.arrays[1].strides[1:2], self.outer - 1
+        place = w.moved(self.number(self.tap_weights, start + at))
+        with body.loop(0, self.lanes, self.side) as lane, body.of(self.side):
+            outer = [(block.first + lane + k).least(last) for k in range(self.side)]
+            rows: list[Any] = [body.load_row(self.kernel.moved(place, [k], stride), self.whole) for k in outer]
+            for k, value in enumerate(transposed(rows)):
+                body.store_row(value, self.packed.moved((at + k) * self.lanes + lane), self.whole)
+        return at + self.side
+
+    def _tile(self, x: Pointer, at: Index, start: Index, some: Index) -> None:
+        """Add the terms of some taps to as many results as a tile has."""
+        body, terms, whole = self.body, self.terms, self.whole
+        sums = [self.sums.moved((at + r) * self.lanes) for r in range(self.rows)]
+        places = [x.moved(self.number(self.result_places, at + r)) for r in range(self.rows)]
+
+        def step(tap: Index, *last: Lanes) -> list[Lanes]:
+            offset = self.number(self.tap_places, start + tap)
+            element = body.load_row(self.packed.moved(tap * self.lanes), whole)
+            factors = [terms.wide(body.load(place.moved(offset))) for place in places]
+            pairs = zip(terms.values(last), factors, strict=True)
+            return parts([terms.fused(total, factor, element) for total, factor in pairs])
+
+        found = body.fold(0, some, 1, parts([body.load_row(place, whole) for place in sums]), step)
+        for value, place in zip(terms.values(found), sums, strict=True):
+            body.store_row(value, place, whole)
+
+    def _store(self, y: Pointer, block: Block, results: Index, is_first: Condition) -> None:
+        """Write the sums of a block of outer channels, or add them to those of other channels."""
+        inside = index(self.body, self.lanes) if block.inside is None else block.inside
+        for condition, more in ((is_first, False), (~is_first, True)):
+            with self.body.when(condition), self.body.of(0):
+                if self.side:
+                    self._store_squares(y, block.first, inside, results, more=more)
+                else:
+                    zero = index(self.body, 0)
+                    self._store_part(y, block.first, (zero, inside), (zero, results), more=more)
+
+    def _store_squares(self, y: Pointer, first: Index, inside: Index, results: Index, *, more: bool) -> None:
+        """Write squares of outer channels and results, and what is left of both one by one."""
+        body, side = self.body, self.side
+        with body.loop(0, inside, side) as lane, body.loop(0, results, side) as at:
+            is_whole = (at + side <= results) & (lane + side <= inside)
+            with body.when(is_whole):
+                targets = [self.number(self.result_targets, at + k) for k in range(side)]
+                follow = targets[-1] - targets[0] == side - 1
+                with body.when(follow):
+                    self._store_turned(y, first + lane, at, lane, targets[0], more=more)
+                with body.when(~follow), body.loop(lane, lane + side) as one:
+                    for k, target in enumerate(targets):
+                        self._store_one(self._target(y, first + one, target), at + k, one, more=more)
+            with body.when(~is_whole):
+                ends = (lane, (lane + side).least(inside)), (at, (at + side).least(results))
+                self._store_part(y, first, *ends, more=more)
+
+    def _store_turned(self, y: Pointer, outer: Index, at: Index, lane: Index, target: Index, *, more: bool) -> None:
+        """Write a square of results that follow one another."""
+        body, side = self.body, range(self.side)
+        with body.of(self.side):
+            rows: list[Any] = [body.load_row(self.sums.moved((at + k) * self.lanes + lane), self.whole) for k in side]
+            for k, value in enumerate(transposed(rows)):
+                place = self._target(y, outer + k, target)
+                total = self.terms.sum(value, body.load_row(place, self.whole)) if more else value
+                body.store_row(total, place, self.whole)
+
+    def _store_part(
+        self, y: Pointer, first: Index, lanes: tuple[Index, Index], results: tuple[Index, Index], *, more: bool
+    ) -> None:
+        """Write some results of some outer channels one by one."""
+        with self.body.loop(*lanes) as lane, self.body.loop(*results) as at:
+            place = self._target(y, first + lane, self.number(self.result_targets, at))
+            self._store_one(place, at, lane, more=more)
+
+    def _store_one(self, place: Pointer, at: Index, lane: Index, *, more: bool) -> None:
+        """Write one sum."""
+        value = self.body.load(self.sums.moved(at * self.lanes + lane))
+        if more:
+            value = self.terms.sum(value, self.terms.wide(self.body.load(place)))
+        self.body.store(value.to(self.terms.dtype), place)
+
+    def _target(self, y: Pointer, outer: Index, offset: Index) -> Pointer:
+        return self.kernel.moved(y, [outer], self.arrays[2].strides[2:3]).moved(offset)
+
+
+def _side(kernel: Kernel, dtype: str, lanes: int) -> int:
+    """Of how many outer channels squares are, where they are turned: of elements of whole or half words, 0 if not."""
+    side = min(kernel.lanes_for([dtype], 1, SIDE), lanes)
+    return int(side) if dtype in TURNED and side >= SIDE // 2 else 0
+
+
+def _position(number: Index, sizes: Sequence[Index]) -> list[Index]:
+    """The indices along axes of these lengths, of an element of a number."""
+    found: list[Index] = []
+    for n in reversed(sizes):
+        rest = number // n.most(1)
+        found.append(number - rest * n)
+        number = rest
+    return found[::-1]
+
+
+def _next(position: Sequence[Index], sizes: Sequence[Index]) -> list[Index]:
+    """The indices of the next element."""
+    found: list[Index] = []
+    carry = index(position[0].body, 1)
+    for at, n in zip(reversed(position), reversed(sizes), strict=True):
+        more = at + carry
+        is_end = more == n
+        found.append(is_end.choose(0, more))
+        carry = is_end.number()
+    return found[::-1]

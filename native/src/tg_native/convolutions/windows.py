@@ -1,0 +1,298 @@
+"""What all loops of convolutions have: images with the zeros around them, tables of offsets, what threads share."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import functools
+import operator
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+
+from tg.ops.nn.convolution import LEAD
+from tg.types import lengths
+from tg.types.dtypes import numpy_dtype
+from tg_native.convolutions.axes import Held, Phase
+from tg_native.kernels.dtypes import item_size
+from tg_native.kernels.index import Index, index
+from tg_native.kernels.lanes import constant_of
+from tg_native.loops.nest import LINE
+from tg_native.loops.terms import Terms
+from tg_native.plan.values import count, is_one
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tg.types.lengths import Length
+    from tg_native.convolutions.axes import Axis
+    from tg_native.graphs.site import Site
+    from tg_native.kernels.index import Condition, Pointer
+    from tg_native.loops.kernel import Kernel
+    from tg_native.plan.values import Array
+
+IMAGES: Final = 2**20  # bytes of images that are held at once: of a second cache
+TAPS: Final = 2**14  # elements of the kernel for which there are offsets at once
+ENOUGH: Final = 512  # results for which it is worth it to pack the kernel
+FEW_PARTS: Final = 2  # for each thread, where images are held for each of them
+
+
+class Steps(NamedTuple):
+    """How far apart elements of images are, as they lie or as they are held; of results and taps along each axis."""
+
+    image: Index
+    channel: Index
+    results: Sequence[Index]
+    taps: Sequence[Index]
+
+
+class Sources(NamedTuple):
+    """A block of images and channels, and where their elements are that results and taps meet.
+
+    Args:
+        place: the element that the first ones meet.
+        image: the number of the first image.
+        images: how many there are.
+        is_first: whether its channels are the first ones.
+        channels: how many of these there are.
+    """
+
+    place: Pointer
+    image: Index
+    images: Index
+    is_first: Condition
+    channels: Index
+    steps: Steps
+
+
+class Copies(NamedTuple):
+    """How images are held along each axis, and how far apart what is held is."""
+
+    axes: Sequence[Held]
+    pitches: Sequence[Index]
+
+
+class Windows(abc.ABC):
+    """The function of a convolution in the making: of x (n, g, c, l...) and w (g, o, c, k...).
+
+    For each phase, group, and block of images and channels there are the images with the zeros around them, and tables
+    of offsets for taps: elements of the kernel, of each channel, that are met.
+    """
+
+    def __init__(self, site: Site, arrays: tuple[Array, Array, Array], axes: Sequence[Axis], kernel: Kernel) -> None:
+        self.site, self.arrays, self.axes, self.kernel, self.body = site, arrays, axes, kernel, kernel.body
+        x, w, y = arrays
+        self.terms = Terms(site, self.body, y.dtype)
+        kernel.takes_lengths = True
+        self.lanes = max(self.body.lanes, 1)
+        self.divided = self._divide()
+        self.places = kernel.read(x), kernel.read(w), kernel.write(y)
+        self.images, self.groups, self.channels = map(kernel.length, x.shape[:LEAD])
+        self.outer = kernel.length(w.shape[1])
+        self.is_held = not all(axis.is_inside and not self.is_apart(axis) for axis in axes)
+        if self.is_held:
+            plane = count([axis.room(apart=self.is_apart(axis)) for axis in axes])
+            room = lengths.maximum(plane, bounded(IMAGES // item_size(x.dtype), [plane, x.shape[0], x.shape[2]]))
+            self.room, self.held = kernel.length(room), self.memory(x.dtype, room)
+        window = count([axis.most_taps for axis in axes])
+        taps = lengths.maximum(window, bounded(TAPS, [window, x.shape[2]]))
+        self.tap_places, self.tap_weights = self.memory("int64", taps), self.memory("int64", taps)
+
+    has_lanes_of_channels: ClassVar[bool]
+
+    @abc.abstractmethod
+    def is_apart(self, axis: Axis) -> bool:
+        """Whether images are held along an axis for each element of the kernel by itself."""
+
+    @abc.abstractmethod
+    def add_block(self, phases: Sequence[Phase], sources: Sources, w: Pointer, y: Pointer) -> None:
+        """Add up the terms of a block of images and channels of a group."""
+
+    def _divide(self) -> str:
+        """What threads share, if they do: groups, images that are large, or outer channels where these are lanes."""
+        (images, groups, *_), (_, outer, *window), results = (v.shape for v in self.arrays)
+        pixels, lanes = count(results[LEAD:]), self.lanes
+        if not is_one(groups):
+            axis, unit, space = "groups", 1, [groups, images, outer]
+        elif not is_one(images) and not (type(pixels) is int and pixels < ENOUGH):
+            axis, unit, space = "images", 1, [images, outer]
+        else:
+            parts = FEW_PARTS * self.site.threads
+            unit = lanes * max(-(-outer // (lanes * parts)), 1) if type(outer) is int else lanes
+            axis, space = "outer", [outer, images]
+        if axis != "outer" or self.has_lanes_of_channels:
+            space = [*space, *window, *results[LEAD:]]
+            self.site.divide(self.kernel, space, (), [self.arrays[2].dtype], unit=unit)
+        return axis if self.kernel.share is not None else ""
+
+    def memory(self, dtype: str, *shape: int | Length) -> Pointer:
+        """Memory for the time of this op: for each thread some of its own, not closer than a line of the cache."""
+        share = self.kernel.share
+        if share is None:
+            return self.kernel.write(self.site.temporary(dtype, shape))
+        size = lengths.add(count(shape), LINE // item_size(dtype))
+        place = self.kernel.write(self.site.temporary(dtype, (share.threads, size)))
+        return place.moved(share.slot * self.kernel.length(size))
+
+    def bounds(self, axis: str, n: Index) -> tuple[Index, Index]:
+        """Where a loop over groups or images begins and ends, in the part that a call runs."""
+        share = self.kernel.share
+        return (share.low, share.high) if share is not None and self.divided == axis else (index(self.body, 0), n)
+
+    def number(self, table: Pointer, at: Index) -> Index:
+        """A number of a table."""
+        with self.body.of(0):
+            found: Any = self.body.load(table.moved(at))
+        return Index(found)
+
+    def product(self, numbers: Iterable[Index]) -> Index:
+        """The product of some numbers."""
+        return functools.reduce(operator.mul, numbers, index(self.body, 1))
+
+    def sum(self, numbers: Iterable[Index]) -> Index:
+        """The sum of some numbers."""
+        return functools.reduce(operator.add, numbers, index(self.body, 0))
+
+    def write(self) -> None:
+        """Write the whole function and call it."""
+        kernel, body = self.kernel, self.body
+        with contextlib.ExitStack() as stack:
+            starts = [
+                index(body, 0) if axis.phases == 1 else stack.enter_context(body.loop(0, axis.phases))
+                for axis in self.axes
+            ]
+            phases = [Phase.of(kernel, axis, start) for axis, start in zip(self.axes, starts, strict=True)]
+            group = stack.enter_context(body.loop(*self.bounds("groups", self.groups)))
+            x, w, y = (
+                kernel.moved(place, [group], [v.strides[axis]])
+                for place, v, axis in zip(self.places, self.arrays, (1, 0, 1), strict=True)
+            )
+            self._blocks(phases, x, w, y)
+        self.site.run(kernel)
+
+    # --- images ------------------------------------------------------------------------------------------------------
+
+    def _blocks(self, phases: Sequence[Phase], x: Pointer, w: Pointer, y: Pointer) -> None:
+        """Go through blocks of images and channels of a group."""
+        body, strides = self.body, self.arrays[0].strides
+        most = index(body, TAPS) // self.product(phase.taps for phase in phases).most(1)
+        copies = self._copies(phases) if self.is_held else None
+        if copies is None:
+            images, channels = self.images.most(1), most.least(self.channels).most(1)
+            first, steps = self._as_they_lie(phases)
+        else:
+            plane = self.product(how.size for how in copies.axes)
+            planes = self.room // plane.most(1)
+            enough = index(body, ENOUGH) // self.product(phase.results for phase in phases).most(1) + 1
+            images = (planes // self.channels.most(1)).most(enough).least(planes).least(self.images).most(1)
+            channels = (planes // images).least(most).least(self.channels).most(1)
+            first, steps = self._as_held(copies, plane, channels)
+        begin, end = self.bounds("images", self.images)
+        with (
+            body.loop(0, ceiling(end - begin, images)) as i,
+            body.loop(0, ceiling(self.channels, channels).most(1)) as j,
+        ):
+            image, channel = begin + i * images, j * channels
+            counts = (end - image).least(images), (self.channels - channel).least(channels)
+            here = self.kernel.moved(x, [image, channel], [strides[0], strides[2]])
+            if copies is not None:
+                self._hold(here, copies, counts, steps)
+                here = self.held
+            self._tabulate_taps(phases, channel, counts[1], steps)
+            sources = Sources(here.moved(first), image, counts[0], j == 0, counts[1], steps)
+            self.add_block(phases, sources, w, y)
+
+    def _as_they_lie(self, phases: Sequence[Phase]) -> tuple[Index, Steps]:
+        """The offset of what the first result and tap meet, and steps from there."""
+        image, _, channel, *own = map(self.kernel.length, self.arrays[0].strides)
+        pairs = list(zip(own, phases, strict=True))
+        results, taps = ([n * p.axis.step for n, p in pairs], [n * p.axis.reach for n, p in pairs])
+        return self.sum(p.place * n for n, p in pairs), Steps(image, channel, results, taps)
+
+    def _copies(self, phases: Sequence[Phase]) -> Copies:
+        held = [Held.of(phase, apart=self.is_apart(phase.axis)) for phase in phases]
+        return Copies(held, [self.product(how.size for how in held[k + 1 :]) for k in range(len(held))])
+
+    def _as_held(self, copies: Copies, plane: Index, channels: Index) -> tuple[Index, Steps]:
+        """The offset of what the first result and tap meet, and steps from there."""
+        pairs = list(zip(copies.axes, copies.pitches, strict=True))
+        results, taps = ([how.result_step * n for how, n in pairs], [how.tap_step * n for how, n in pairs])
+        return self.sum(how.first * n for how, n in pairs), Steps(channels * plane, plane, results, taps)
+
+    def _hold(self, x: Pointer, copies: Copies, counts: tuple[Index, Index], steps: Steps) -> None:
+        """Copy a block of images, with zeros where there is no element."""
+        strides = self.arrays[0].strides
+        with self.body.loop(0, counts[0]) as image, self.body.loop(0, counts[1]) as channel:
+            source = self.kernel.moved(x, [image, channel], [strides[0], strides[2]])
+            target = self.held.moved(image * steps.image + channel * steps.channel)
+            self._hold_axis(0, source, target, copies, None)
+
+    def _hold_axis(self, k: int, source: Pointer, target: Pointer, copies: Copies, inside: Condition | None) -> None:
+        """Copy what lies along an axis and the ones behind it, if the places along the ones before are inside."""
+        body, axis, how = self.body, self.axes[k], copies.axes[k]
+        length, stride = self.kernel.length(axis.length), self.arrays[0].strides[LEAD + k]
+        with body.loop(0, how.rows) as row:
+            start, to = how.place + row * how.row_step, row * how.columns
+            if k == len(self.axes) - 1:
+                self._hold_row(source, start, how, target.moved(to), inside)
+                return
+            with body.loop(0, how.columns) as column:
+                place = start + column * how.column_step
+                there = (place >= 0) & (place < length)
+                if inside is not None:
+                    there = there & inside
+                near = self.kernel.moved(source, [there.choose(place, 0)], [stride])
+                self._hold_axis(k + 1, near, target.moved((to + column) * copies.pitches[k]), copies, there)
+
+    def _hold_row(self, source: Pointer, start: Index, how: Held, target: Pointer, inside: Condition | None) -> None:
+        """Zeros, what there is of an image, and zeros."""
+        body, axis = self.body, self.axes[-1]
+        before, behind = (index(body, 0) - start).most(0), (self.kernel.length(axis.length) - start).most(0)
+        if axis.step > 1:
+            before, behind = ceiling(before, how.column_step), ceiling(behind, how.column_step)
+        begin, end = before.least(how.columns), behind.least(how.columns)
+        if inside is not None:
+            end = inside.choose(end, begin)
+        with body.of(0):
+            zero = constant_of(body, numpy_dtype(source.dtype).type(0), source.dtype)
+            with body.loop(0, begin) as at:
+                body.store(zero, target.moved(at))
+            with body.loop(begin, end) as at:
+                place = start + at * how.column_step
+                body.store(body.load(self.kernel.moved(source, [place], self.arrays[0].strides[-1:])), target.moved(at))
+            with body.loop(end, how.columns) as at:
+                body.store(zero, target.moved(at))
+
+    # --- tables ------------------------------------------------------------------------------------------------------
+
+    def _tabulate_taps(self, phases: Sequence[Phase], channel: Index, channels: Index, steps: Steps) -> None:
+        """Offsets of the taps of some channels: of what they meet, and of their own."""
+        kernel, body, strides = self.kernel, self.body, self.arrays[1].strides
+        with contextlib.ExitStack() as stack:
+            at = stack.enter_context(body.loop(0, channels))
+            place, weight = at * steps.channel, (channel + at) * kernel.length(strides[2])
+            for phase, step, stride in zip(phases, steps.taps, strides[LEAD:], strict=True):
+                tap = stack.enter_context(body.loop(0, phase.taps))
+                at, place = at * phase.taps + tap, place + tap * step
+                weight = weight + (phase.tap + tap * phase.axis.apart) * kernel.length(stride)
+            with body.of(0):
+                body.store(place.value, self.tap_places.moved(at))
+                body.store(weight.value, self.tap_weights.moved(at))
+
+    def taps_of(self, phases: Sequence[Phase], sources: Sources) -> Index:
+        """How many taps there are of a block of channels."""
+        return self.product([sources.channels, *(phase.taps for phase in phases)])
+
+    def targets(self, phases: Sequence[Phase]) -> list[tuple[Index, Index]]:
+        """Where the first result of a phase is along each axis, and how far its results are apart."""
+        strides = map(self.kernel.length, self.arrays[2].strides[LEAD:])
+        return [(phase.result * n, n * phase.axis.phases) for phase, n in zip(phases, strides, strict=True)]
+
+
+def bounded(most: int, lengths: Sequence[int | Length]) -> int:
+    """The product of some lengths, if it is known and not more than another number."""
+    every = count(lengths)
+    return min(most, every) if type(every) is int else most
+
+
+def ceiling(n: Index, part: Index) -> Index:
+    """How many parts there are, the last of which may be smaller."""
+    return (n + (part - 1)) // part
