@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tg.ops.elementwise.arithmetic import multiply
 from tg.types.dtypes import is_complex, is_float, numpy_dtype
 from tg_native.kernels.functions import fma
-from tg_native.kernels.lanes import Pair, constant_of
+from tg_native.kernels.lanes import Pair, constant_of, lane_of
+from tg_native.loops.folds import halves
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,3 +60,11 @@ class Terms(NamedTuple):
         """The sum of two sums."""
         found: Elements = x | y if self.dtype == "bool" else x.plus(y) if isinstance(x, Pair) else x + y
         return found
+
+    def across(self, value: Elements) -> Elements:
+        """The sum of all lanes: a single element."""
+        if self.body.lanes < 2:
+            return lane_of(value, 0)
+        low, high = halves(value)
+        with self.body.of(self.body.lanes // 2):
+            return self.across(self.sum(low, high))

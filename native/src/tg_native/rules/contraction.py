@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Final, final
 
 from tg.ops import contraction as t
 from tg.types.lengths import is_natural, maximum
-from tg_native.kernels.lanes import lane_of, parts, select
+from tg_native.kernels.lanes import parts, select
 from tg_native.kernels.routine import Block
 from tg_native.loops.blas import SMALL, Matrix, Vector, clear
-from tg_native.loops.folds import halves
 from tg_native.loops.pointwise import in_float32
 from tg_native.loops.terms import Terms
 from tg_native.plan.values import is_one, is_zero, spread
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from tg.types.lengths import Length
     from tg_native.graphs.site import Site
     from tg_native.kernels.index import Index, Pointer
-    from tg_native.kernels.lanes import Elements, Lanes
+    from tg_native.kernels.lanes import Lanes
     from tg_native.loops.blas import Blas
     from tg_native.plan.values import Array, Value
 
@@ -176,17 +175,9 @@ class _Product:
         last = body.fold(
             whole, self.k, body.lanes, last, lambda at, *so_far: taken(kernel.partial(at, self.k), *so_far)
         )
-        found = self._across(self.terms.values(last)[0])
+        found = self.terms.across(self.terms.values(last)[0])
         with body.of(0):
             body.store(found.to(self.dtype), z)
-
-    def _across(self, value: Elements) -> Elements:
-        """The sum of all lanes: a single element."""
-        if self.body.lanes < 2:
-            return lane_of(value, 0)
-        low, high = halves(value)
-        with self.body.of(self.body.lanes // 2):
-            return self._across(self.terms.sum(low, high))
 
     # --- BLAS --------------------------------------------------------------------------------------------------------
 

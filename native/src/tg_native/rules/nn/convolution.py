@@ -1,6 +1,7 @@
 """Convolutions: products of matrices where windows have one pixel, else loops that tables of offsets guide.
 
-Where there are few outer channels, results that follow one another are lanes; else outer channels are.
+Where there are few outer channels, results that follow one another are lanes, or elements of the kernel if these are
+more; else outer channels are.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from tg.ops.contraction import MatMul
 from tg.ops.nn import convolution as t
 from tg.types.lengths import ScalarValue, of_atom
 from tg.types.tensor_type import TensorType
+from tg_native.convolutions import sums
 from tg_native.convolutions.axes import Axis
 from tg_native.convolutions.rows import Rows
+from tg_native.convolutions.sums import Sums
 from tg_native.convolutions.tiles import Tiles
 from tg_native.loops.pointwise import in_float32
 from tg_native.plan.values import collapsed, count
@@ -34,8 +37,12 @@ def convolution(op: t.Convolution, site: Site) -> Value:
     if all(axis.is_plain for axis in axes):
         return _product(site, x, w)
     y, outer = site.allocate_as_read(0), w.shape[1]
-    few = type(outer) is int and outer < FEW
-    (Rows if few else Tiles)(site, (x, w, y), axes).write()
+    if not (type(outer) is int and outer < FEW):
+        Tiles(site, (x, w, y), axes).write()
+    elif sums.suits(w, axes[-1]):
+        Sums(site, (x, w, y), axes).write()
+    else:
+        Rows(site, (x, w, y), axes).write()
     return y
 
 
