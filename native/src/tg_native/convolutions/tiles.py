@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tg_native.loops.kernel import Kernel
     from tg_native.plan.values import Array
 
-CHUNK: Final = 2**14  # bytes of the kernel that are packed at once: half of a first cache
+CHUNK: Final = 64  # taps that are packed, and added up by themselves: half of a first cache at most
 RESULTS: Final = 1008  # for which there are offsets at once
 VECTORS: Final = 4  # of outer channels in a tile
 REGISTERS: Final = {64: 24}  # of sums, by the bytes of vectors
@@ -49,11 +49,10 @@ class Tiles(Windows):
         self.rows = min(REGISTERS.get(size, FEWER) // vectors, FEWER)
         self.side = _side(self.kernel, y.dtype, self.lanes)
         self.whole = Block(index(self.body, 0))
-        self.chunk = max(CHUNK // (self.lanes * item_size(y.dtype)), 1)
         results = bounded(RESULTS, [y.shape[0], *(axis.most_results for axis in axes)])
         results = -(-results // self.rows) * self.rows
         working = self.terms.working
-        self.packed, self.sums = self.memory(working, self.chunk, self.lanes), self.memory(working, results, self.lanes)
+        self.packed, self.sums = self.memory(working, CHUNK, self.lanes), self.memory(working, results, self.lanes)
         self.result_places, self.result_targets = self.memory("int64", results), self.memory("int64", results)
 
     def is_apart(self, axis: Axis) -> bool:
@@ -99,8 +98,8 @@ class Tiles(Windows):
         body, lanes = self.body, self.lanes
         with body.loop(0, ceiling(results, index(body, self.rows)) * self.rows) as at:
             body.store_row(self.terms.zero(), self.sums.moved(at * lanes), self.whole)
-        with body.loop(0, taps, self.chunk) as start:
-            some = (taps - start).least(self.chunk)
+        with body.loop(0, taps, CHUNK) as start:
+            some = (taps - start).least(CHUNK)
             self._pack(w, block, start, some)
             with body.loop(0, results, self.rows) as at:
                 self._tile(x, at, start, some)
@@ -154,7 +153,7 @@ class Tiles(Windows):
         return at + self.side
 
     def _tile(self, x: Pointer, at: Index, start: Index, some: Index) -> None:
-        """Add the terms of some taps to as many results as a tile has."""
+        """Add to as many results as a tile has the sums of some taps' terms, which are added up by themselves."""
         body, terms, whole = self.body, self.terms, self.whole
         sums = [self.sums.moved((at + r) * self.lanes) for r in range(self.rows)]
         places = [x.moved(self.number(self.result_places, at + r)) for r in range(self.rows)]
@@ -166,9 +165,9 @@ class Tiles(Windows):
             pairs = zip(terms.values(last), factors, strict=True)
             return parts([terms.fused(total, factor, element) for total, factor in pairs])
 
-        found = body.fold(0, some, 1, parts([body.load_row(place, whole) for place in sums]), step)
+        found = body.fold(0, some, 1, parts([terms.zero()] * self.rows), step)
         for value, place in zip(terms.values(found), sums, strict=True):
-            body.store_row(value, place, whole)
+            body.store_row(terms.sum(body.load_row(place, whole), value), place, whole)
 
     def _store(self, y: Pointer, block: Block, results: Index, is_first: Condition) -> None:
         """Write the sums of a block of outer channels, or add them to those of other channels."""
