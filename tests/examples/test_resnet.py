@@ -1,0 +1,65 @@
+"""ResNets beside PyTorch's functions, called in the order of torchvision's modules: logits, loss and gradients."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tg
+
+torch = pytest.importorskip("torch")
+PATH = Path(__file__).parents[2] / "examples/networks/resnet.py"
+SPEC = importlib.util.spec_from_file_location("resnet", PATH)
+resnet = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(resnet)
+F = torch.nn.functional
+
+
+def by_torch(x, p, is_bottleneck, training):
+    """The network of torchvision, its blocks found by the names of their parameters."""
+
+    def norm(y, name):
+        return F.batch_norm(
+            y, p[f"{name}.running_mean"].clone(), p[f"{name}.running_var"].clone(), p[f"{name}.weight"],
+            p[f"{name}.bias"], training,
+        )  # fmt: skip
+
+    x = F.max_pool2d(F.relu(norm(F.conv2d(x, p["conv1.weight"], None, 2, 3), "bn1")), 3, 2, 1)
+    for stage in range(1, 5):
+        k = 0
+        while f"layer{stage}.{k}.conv1.weight" in p:
+            name, steps = f"layer{stage}.{k}", 2 if stage > 1 and k == 0 else 1
+            first = [1, steps, 1] if is_bottleneck else [steps, 1]
+            y = x
+            for j, stride in enumerate(first, 1):
+                w = p[f"{name}.conv{j}.weight"]
+                y = norm(F.conv2d(y, w, None, stride, w.shape[-1] // 2), f"{name}.bn{j}")
+                y = F.relu(y) if j < len(first) else y
+            if f"{name}.downsample.0.weight" in p:
+                x = norm(F.conv2d(x, p[f"{name}.downsample.0.weight"], None, steps), f"{name}.downsample.1")
+            x, k = F.relu(x + y), k + 1
+    return F.linear(x.mean((2, 3)), p["fc.weight"], p["fc.bias"])
+
+
+@pytest.mark.parametrize(("layers", "pixels"), [(18, 32), pytest.param(50, 64, marks=pytest.mark.long)])
+def test_networks_are_those_of_torch(layers, pixels):
+    kind, draw = resnet.KINDS[layers], np.random.default_rng(2)
+    weights = resnet.random_weights(kind, 10, "float64")
+    weights = {name: w + 0.1 * abs(draw.normal(size=w.shape)) * (w.ndim == 1) for name, w in weights.items()}
+    x, labels = draw.normal(size=(2, 3, pixels, pixels)), np.array([3, 7])
+    images = tg.tensor("images", shape=(None, 3, None, None))
+    p = {name: tg.tensor(name, shape=w.shape) for name, w in weights.items()}
+    learnt = {name: v for name, v in p.items() if "running" not in name}
+    loss = tg.nn.cross_entropy(resnet.resnet(images, p, kind, training=True), labels)
+    outputs = [resnet.resnet(images, p, kind), loss, tg.grad(loss, learnt)]
+    logits, cost, slopes = tg.function([images, p], outputs, backend="perform")(x, weights)
+    t = {name: torch.tensor(w, requires_grad="running" not in name) for name, w in weights.items()}
+    want = by_torch(torch.tensor(x), t, kind.is_bottleneck, training=False)
+    np.testing.assert_allclose(logits, want.detach().numpy(), rtol=1e-10, atol=1e-10)
+    total = F.cross_entropy(by_torch(torch.tensor(x), t, kind.is_bottleneck, training=True), torch.tensor(labels))
+    total.backward()
+    np.testing.assert_allclose(cost, total.item(), rtol=1e-10)
+    for name, slope in slopes.items():
+        other = t[name].grad.numpy()
+        np.testing.assert_allclose(slope, other, rtol=0, atol=1e-9 * abs(other).max(), err_msg=name)
