@@ -55,6 +55,20 @@ def test_adaptive_parts_are_those_of_torch(size):
         np.testing.assert_allclose(a, b.detach().numpy(), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("pads", [((0, 1), (1, 0)), "same"], ids=str)
+def test_means_of_windows_with_other_paddings_behind_than_before(pads):
+    """The sums are those of padded images, and the numbers of elements those of padded ones."""
+    stride = 1 if pads == "same" else 2
+    a = drawn(2, 3, 5, 6)
+    (top, bottom), (left, right) = ((0, 1), (0, 1)) if pads == "same" else pads
+    sides = (left, right, top, bottom)
+    total = torch.nn.functional.avg_pool2d(torch.nn.functional.pad(torch.tensor(a), sides), 2, stride)
+    own = torch.nn.functional.avg_pool2d(torch.nn.functional.pad(torch.ones(2, 3, 5, 6), sides), 2, stride)
+    for with_padding, want in ((True, total), (False, total / own)):
+        y = tg.nn.avg_pool2d(a, 2, stride, pads, count_include_pad=with_padding)
+        np.testing.assert_allclose(y.eval({}), want.numpy(), rtol=1e-6 if not with_padding else 1e-13, atol=1e-13)
+
+
 def test_the_expansion_is_the_op():
     """Of windows that read nothing, infinities, NaN, and integers, too."""
     a = drawn(2, 5, 4)

@@ -15,6 +15,7 @@ from tg.ops.elementwise.arithmetic import add, divide, multiply, subtract
 from tg.ops.elementwise.cast import cast_variable, widened
 from tg.ops.elementwise.comparison import less, where
 from tg.ops.family import Family
+from tg.ops.nn.windows import LAYOUTS
 from tg.ops.random.continuous import unit
 from tg.ops.random.parameters import packed_key
 from tg.ops.statistics import as_floating
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.types.lengths import Length
 
-LAYOUTS: Final = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 SATURATION: Final = -1.7580993408473766  # of SELU for -inf: - scale alpha
 KEY_HINT: Final = "tg.random.key(0) makes a key; tg.random.fold_in(key, step) one for each step"
 

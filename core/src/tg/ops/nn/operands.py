@@ -11,6 +11,7 @@ from tg.ops.assumptions import required
 from tg.ops.elementwise.arithmetic import maximum, minimum, remainder
 from tg.ops.elementwise.cast import cast_variable, widened
 from tg.ops.elementwise.comparison import equal, greater_equal, less, logical_and, logical_or, not_equal, where
+from tg.ops.nn.windows import LAYOUTS
 from tg.ops.reduction import Reduce
 from tg.ops.shape import axis_length, expand_dims_at, specify_shape
 from tg.types.dtypes import is_complex, is_inexact
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.types.lengths import Length
 
-LAYOUTS: Final = {
-    **dict.fromkeys(("NCW", "NCHW", "NCDHW"), 1),
-    **dict.fromkeys(("NWC", "NHWC", "NDHWC"), -1),
-}
+CHANNELS: Final = {name: axis for pair in LAYOUTS.values() for name, axis in zip(pair, (1, -1), strict=True)}
 
 
 def wide(what: str, *operands: Any) -> tuple[list[Variable], str]:
@@ -57,11 +55,11 @@ def channel_axis(what: str, x: Variable, layout: str) -> int:
         InputError: no such layout.
         ShapeError: x lacks the axis of samples or that of channels.
     """
-    if layout not in LAYOUTS:
-        raise InputError(message(f"{what}: layout: found {layout!r}, needed one of {', '.join(LAYOUTS)}"))
+    if layout not in CHANNELS:
+        raise InputError(message(f"{what}: layout: found {layout!r}, needed one of {', '.join(CHANNELS)}"))
     if x.type.ndim < 2:
         raise ShapeError(message(f"{what}: found {x.type}, needed at least 2 axes, of samples and channels"))
-    return LAYOUTS[layout] - (x.type.ndim if LAYOUTS[layout] > 0 else 0)
+    return CHANNELS[layout] - (x.type.ndim if CHANNELS[layout] > 0 else 0)
 
 
 def along_axes(what: str, parameter: Variable, x: Variable, axes: Sequence[int]) -> Variable:

@@ -29,7 +29,7 @@ from tg.ops.family import Family
 from tg.ops.indexing import Gather, Scatter, SliceUpdate, read_slices, take
 from tg.ops.length_checks import natural_checks
 from tg.ops.nn.convolution import convolution
-from tg.ops.nn.windows import Images, Windows, fitting, images_of, numbers, windows_of
+from tg.ops.nn.windows import Windows, fitting, images_of, numbers, windows_of
 from tg.ops.places import take_along_axis
 from tg.ops.reduction import argmax, identity
 from tg.ops.shape import broadcast_to, expand_dims_at, known_shape, merge_sizes, reshape, squeeze, swapaxes
@@ -232,13 +232,14 @@ def _window(what: str, given: Any, axes: int) -> tuple[int, ...]:
     return numbers(given, axes, f"{what}: window", 1)
 
 
-def _need_half(what: str, window: Sequence[int], before: Sequence[Size], padding: Any) -> None:
+def _need_half(what: str, window: tuple[int, ...], windows: Windows, padding: Any) -> None:
     """Refuse a padding in which a window could lie as a whole.
 
     Raises:
         InputError: more than half of the window.
     """
-    if padding != "same" and any(type(b) is int and 2 * b > k for k, b in zip(window, before, strict=True)):
+    widths = zip(window * 2, (*windows.before, *windows.after), strict=True)
+    if padding != "same" and any(type(n) is int and 2 * n > k for k, n in widths):
         raise InputError(message(f"{what}: padding: found {padding!r}, needed at most half of the window {window}"))
 
 
@@ -258,7 +259,7 @@ def _max_pooled(
     kernel = _window(what, window, axes)
     given = kernel if stride is None else stride
     windows, unknown = windows_of(what, images.x.shape[2:], kernel, given, padding, dilation, ceil_mode=ceil_mode)
-    _need_half(what, kernel, windows.before, padding)
+    _need_half(what, kernel, windows, padding)
     v = fitting(what, images.x, unknown)
     before = tuple(b for b in windows.before if type(b) is int)
     field = tuple(n if type(n) is int else None for n in windows.sizes)
@@ -290,13 +291,14 @@ def _averaged(
     count_include_pad: bool,
     layout: str,
 ) -> Variable:
-    images, v = _floating(what, images_of(what, x, axes, layout))
+    images = images_of(what, x, axes, layout)
+    v = _floating(images.x)
     kernel = _window(what, window, axes)
     given = kernel if stride is None else stride
     windows, unknown = windows_of(what, v.shape[2:], kernel, given, padding, 1, ceil_mode=ceil_mode)
-    _need_half(what, kernel, windows.before, padding)
+    _need_half(what, kernel, windows, padding)
     v = fitting(what, v, unknown)
-    counts_padding = count_include_pad or (padding != "same" and all(b == 0 for b in windows.before))
+    counts_padding = count_include_pad or all(n == 0 for n in (*windows.before, *windows.after))
     return images.back(_means(v, windows, kernel, ceil_mode=ceil_mode, counts_padding=counts_padding))
 
 
@@ -306,11 +308,12 @@ def _means(v: Variable, windows: Windows, kernel: Sequence[int], *, ceil_mode: b
     if counts_padding and not ceil_mode:
         return divide(total, numpy_dtype(v.type.dtype).type(math.prod(kernel)))
     counts: Variable | None = None
-    for k, (n, size, s, b) in enumerate(zip(v.shape[2:], windows.sizes, windows.strides, windows.before, strict=True)):
-        more = b if counts_padding else 0
+    pads = zip(windows.before, windows.after, strict=True)
+    for k, (n, size, s, (b, a)) in enumerate(zip(v.shape[2:], windows.sizes, windows.strides, pads, strict=True)):
+        least, more = (b, a) if counts_padding else (0, 0)
         first = subtract(multiply(iota(size), np.int64(s)), as_size_variable(b))
         last = minimum(add(first, np.int64(kernel[k])), as_size_variable(add_lengths(n, more)))
-        own = subtract(last, maximum(first, as_size_variable(multiply_lengths(more, -1))))
+        own = subtract(last, maximum(first, as_size_variable(multiply_lengths(least, -1))))
         behind = tuple(range(k - len(kernel) + 1, 0))
         own = expand_dims_at(own, behind) if behind else own
         counts = own if counts is None else multiply(counts, own)
@@ -318,15 +321,13 @@ def _means(v: Variable, windows: Windows, kernel: Sequence[int], *, ceil_mode: b
     return divide(total, cast_variable(counts, v.type.dtype))
 
 
-def _floating(what: str, images: Images) -> tuple[Images, Variable]:
-    v = images.x
-    if not is_inexact(v.type.dtype):
-        v = cast_variable(v, "float64")
-    return images, v
+def _floating(v: Variable) -> Variable:
+    return v if is_inexact(v.type.dtype) else cast_variable(v, "float64")
 
 
 def _normed(what: str, axes: int, x: Any, p: Any, window: Any, stride: Any, ceil_mode: bool, layout: str) -> Variable:
-    images, v = _floating(what, images_of(what, x, axes, layout))
+    images = images_of(what, x, axes, layout)
+    v = _floating(images.x)
     kernel = _window(what, window, axes)
     given = kernel if stride is None else stride
     windows, unknown = windows_of(what, v.shape[2:], kernel, given, 0, 1, ceil_mode=ceil_mode)
@@ -355,7 +356,8 @@ def _spans(n: Size, size: Size) -> tuple[Variable, Variable]:
 
 
 def _adaptive_means(what: str, axes: int, x: Any, size: Any, layout: str) -> Variable:
-    images, v = _floating(what, images_of(what, x, axes, layout))
+    images = images_of(what, x, axes, layout)
+    v = _floating(images.x)
     for k, (n, m) in enumerate(zip(v.shape[2:], _sizes_of(what, size, v.shape[2:]), strict=True)):
         first, last = (expand_dims_at(one, (-1,)) for one in _spans(n, m))
         at = iota(n)

@@ -110,6 +110,7 @@ class Windows(NamedTuple):
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
     before: tuple[Size, ...]
+    after: tuple[Size, ...]
     sizes: tuple[Size, ...]
 
 
@@ -169,7 +170,8 @@ def windows_of(
         if any(s != 1 for s in strides):
             raise InputError(message(f'{what}: padding: found "same" with the stride {stride!r}, needed a stride of 1'))
         halves = [part_of(span, 2) for span in spans]
-        return Windows(strides, dilations, tuple(halves), tuple(lengths)), []
+        rest = [subtract_lengths(span, half) for span, half in zip(spans, halves, strict=True)]
+        return Windows(strides, dilations, tuple(halves), tuple(rest), tuple(lengths)), []
     pairs = padding_pairs(0 if padding == "valid" else padding, axes, what)
     sizes: list[Size] = []
     unknown = []
@@ -184,7 +186,8 @@ def windows_of(
         most = room if s == 1 else part_of(add_lengths(room, s - 1) if ceil_mode else room, s)
         begun = part_of(add_lengths(n, a - 1), s)  # windows that begin before the end
         sizes.append(add_lengths(shorter(most, begun) if ceil_mode and s != 1 else most, 1))
-    return Windows(strides, dilations, tuple(a for a, _ in pairs), tuple(sizes)), unknown
+    before, after = (tuple(pair[k] for pair in pairs) for k in (0, 1))
+    return Windows(strides, dilations, before, after, tuple(sizes)), unknown
 
 
 def fitting(what: str, x: Variable, unknown: Sequence[tuple[Variable, Variable]]) -> Variable:
