@@ -23,6 +23,7 @@ OWN = {  # files that name movements where they ask for the op of a value, and w
     "indexing/slices.py": "asks whether there is a table of `through` for the op",
     "indexing/reads.py": "the axes that a squeeze drops from a slice stand in what is read",
     "indexing/masks.py": "of a repeated scalar every element is the scalar, wherever it stands",
+    "nn/convolution.py": "each axis is followed through the movements: those of windows, groups and outer channels",
     "loops/sums.py": "a frozen body has numbers and no variables; the added axes are compared",
     "elementwise/exponential/zeros.py": "whether any element may be infinite, wherever it stands",
     "elementwise/arithmetic/gates.py": "whether any element may be infinite or NaN, wherever it stands",

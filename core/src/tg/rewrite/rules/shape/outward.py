@@ -201,6 +201,28 @@ def _moved(v: Variable, root: Apply) -> Variable:
     return op(v, *root.inputs[1:])  # type: ignore[no-any-return]
 
 
+def _beside_transposed(view: View) -> dict[int, Variable]:
+    """Elementwise functions of a transposed value and of others whose transposes are computed anyway: transposed."""
+    nodes = [node for node in view.applies if type(node.op) is Transpose]
+    transposes = {(id(node.inputs[0]), node.op): view.results(node)[0] for node in nodes}
+    found: dict[int, Variable] = {}
+    for node in view.applies if nodes else ():
+        if type(node.op) not in POINTWISE:
+            continue
+        first = next((v for v in node.inputs if made_by(v, Transpose) and view.uses(v) == 1), None)
+        if first is None or first.apply is None:
+            continue
+        inverse = Transpose(inverse_permutation(made_by(first, Transpose).axes))
+        operands: list[Variable] = []
+        for v in node.inputs:
+            one = _as_scalar(v) if is_scalar(v) else _before_transpose(v, first.apply)
+            one = transposes.get((id(v), inverse)) if one is None else one
+            operands += [] if one is None else [one]
+        if len(operands) == len(node.inputs):
+            found[id(view.results(node)[0])] = first.apply.op(applied(node.op, operands))
+    return found
+
+
 def _scalars(view: View) -> dict[int, Variable]:
     """A squeeze that leaves no axis, of an elementwise value that nothing else reads."""
     applies = view.applies
@@ -234,6 +256,15 @@ PASSES = (
         why="One element is computed without a loop.",
         run=_scalars,
         example=lambda x: Squeeze((-2, -1))(x[:1, :1] * 2 + 1),
+    ),
+    Pass(
+        "elementwise_beside_transposed",
+        phase=CANONICALIZE,
+        keys=(Transpose,),
+        kind=EXACT,
+        why="What is computed in the other order of axes anyway is read there, and transposes meet others.",
+        run=_beside_transposed,
+        example=lambda x, y: Transpose((-1, -2))(Transpose((-1, -2))(x) @ y) + x,
     ),
     Pass(
         "movement_between_elementwise",
