@@ -71,9 +71,9 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()
 @hookimpl
 def tg_ops() -> tuple[Family, ...]:
     """The loops that fusion makes, and what small matrices are handed over as."""
-    from tg_native.fusion import lane_loops, loop, registers
+    from tg_native.fusion import epilogue, lane_loops, loop, registers
 
-    return (loop.FAMILY, lane_loops.FAMILY, registers.FAMILY)
+    return (loop.FAMILY, lane_loops.FAMILY, registers.FAMILY, epilogue.FAMILY)
 
 
 def __getattr__(name: str) -> Any:

@@ -464,3 +464,18 @@ def test_convolutions_are_the_same_however_they_are_divided(anything, x, w, grou
     assert "divided_" in shared.source(full=True)
     for a, b in zip(alone(drawn(*x), drawn(*w)), shared(drawn(*x), drawn(*w)), strict=True):
         assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "groups"),
+    [((4, 8, 30, 30), (40, 8, 3, 3), 1), ((1, 8, 40, 40), (200, 8, 3, 3), 1), ((2, 200, 60, 60), (200, 1, 3, 3), 200)],
+    ids=["images", "outer channels", "groups"],
+)
+def test_epilogues_are_the_same_however_convolutions_are_divided(anything, x, w, groups):
+    images, kernel, shift = (tg.tensor(n, shape=s) for n, s in (("x", x), ("w", w), ("b", w[:1])))
+    y = tg.relu(tg.nn.conv2d(images, kernel, shift, padding=1, groups=groups))
+    alone, shared = both([images, kernel, shift], y * y + 1)
+    assert "WithEpilogue" in [node.op.name for node in shared.graph.nodes]
+    assert "divided_" in shared.source(full=True)
+    given = drawn(*x), drawn(*w), drawn(*w[:1])
+    assert np.array_equal(alone(*given), shared(*given))

@@ -16,6 +16,8 @@ from tg_native.kernels.index import Index, index
 from tg_native.plan.values import is_one, is_zero
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tg.types.lengths import Length
     from tg_native.loops.kernel import Kernel
 
@@ -199,3 +201,13 @@ class Held(NamedTuple):
     def size(self) -> Index:
         """How many elements are held."""
         return self.rows * self.columns
+
+
+def position(number: Index, sizes: Sequence[Index]) -> list[Index]:
+    """The indices along axes of these lengths, of an element of a number."""
+    found: list[Index] = []
+    for n in reversed(sizes):
+        rest = number // n.most(1)
+        found.append(number - rest * n)
+        number = rest
+    return found[::-1]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg_native.convolutions.axes import Axis, Phase
+    from tg_native.convolutions.epilogue import Bound
     from tg_native.convolutions.windows import Sources
     from tg_native.graphs.site import Site
     from tg_native.kernels.index import Condition, Index, Pointer
@@ -49,7 +50,7 @@ class Sums(Windows):
     def is_apart(self, axis: Axis) -> bool:
         return False
 
-    def add_block(self, phases: Sequence[Phase], sources: Sources, w: Pointer, y: Pointer) -> None:
+    def add_block(self, phases: Sequence[Phase], sources: Sources, w: Pointer, y: Pointer, ends: Bound | None) -> None:
         kernel, strides = self.kernel, [v.strides for v in self.arrays]
         sizes = [sources.images, self.outer, *(phase.results for phase in phases[:-1])]
         rows, taps = self.product([sources.channels, *(phase.taps for phase in phases[:-1])]), phases[-1].taps

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.types.dtypes import is_complex
+from tg_native.convolutions.axes import position
 from tg_native.convolutions.windows import Windows, bounded, ceiling
 from tg_native.kernels.dtypes import item_size
 from tg_native.kernels.index import Index, index
@@ -13,9 +14,10 @@ from tg_native.kernels.routine import Block
 from tg_native.plan.values import count, is_one, is_row_major
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tg_native.convolutions.axes import Axis, Phase
+    from tg_native.convolutions.epilogue import Bound, Epilogue
     from tg_native.convolutions.windows import Sources
     from tg_native.graphs.site import Site
     from tg_native.kernels.index import Condition, Pointer
@@ -38,12 +40,14 @@ class Tiles(Windows):
 
     has_lanes_of_channels = True
 
-    def __init__(self, site: Site, arrays: tuple[Array, Array, Array], axes: Sequence[Axis]) -> None:
+    def __init__(
+        self, site: Site, arrays: tuple[Array, Array, Array], axes: Sequence[Axis], epilogue: Epilogue | None
+    ) -> None:
         x, w, y = arrays
         vectors = VECTORS // 2 if is_complex(y.dtype) else VECTORS
         if site.threads > 1 and is_one(x.shape[0]):
             vectors //= 2  # of which threads are to have some each
-        super().__init__(site, arrays, axes, site.kernel([y.dtype], vectors, w.shape[1]))
+        super().__init__(site, arrays, axes, site.kernel([y.dtype], vectors, w.shape[1]), epilogue)
         self.width, size = self.body.lanes, self.body.machine.vector_bytes
         vectors = max(self.lanes * item_size(self.terms.working) // size, 1)
         self.rows = min(REGISTERS.get(size, FEWER) // vectors, FEWER)
@@ -58,8 +62,9 @@ class Tiles(Windows):
     def is_apart(self, axis: Axis) -> bool:
         return False
 
-    def add_block(self, phases: Sequence[Phase], sources: Sources, w: Pointer, y: Pointer) -> None:
+    def add_block(self, phases: Sequence[Phase], sources: Sources, w: Pointer, y: Pointer, ends: Bound | None) -> None:
         taps, sizes = self.taps_of(phases, sources), [sources.images, *(phase.results for phase in phases)]
+        spans = self.spans(phases, sources)
         total = self.product(sizes)
         with self.body.loop(0, total, RESULTS) as start:
             some = (total - start).least(RESULTS)
@@ -67,7 +72,12 @@ class Tiles(Windows):
 
             def write(block: Block) -> None:
                 self._sums(sources.place, w, block, taps, some)
-                self._store(y, block, some, sources.is_first)
+                self._store(y, block, some, sources.is_first, end)
+
+            def end(first: Index, channels: Index) -> None:
+                if ends is not None:
+                    with self.body.when(sources.is_last):
+                        ends.over(spans, start, some, (first, first + channels))
 
             self.kernel.blocks(self.arrays[1].shape[1], write, asks=True, first=self.divided == "outer")
 
@@ -88,7 +98,7 @@ class Tiles(Windows):
             return [p.value for p in _next(here, sizes)]
 
         with body.of(0):
-            body.fold(0, some, 1, [p.value for p in _position(start, sizes)], step)
+            body.fold(0, some, 1, [p.value for p in position(start, sizes)], step)
             last = self.number(self.result_places, some - 1)
             with body.loop(some, ceiling(some, index(body, self.rows)) * self.rows) as at:
                 body.store(last.value, self.result_places.moved(at))
@@ -114,7 +124,7 @@ class Tiles(Windows):
 
         def step(last: Lanes) -> list[Lanes]:
             at = Index(last)
-            left = run - _position(start + at, [run])[0]
+            left = run - position(start + at, [run])[0]
             return body.either(
                 left.least(some - at) >= self.side,
                 lambda: [self._pack_square(w, block, start, at).value],
@@ -169,22 +179,38 @@ class Tiles(Windows):
         for value, place in zip(terms.values(found), sums, strict=True):
             body.store_row(terms.sum(body.load_row(place, whole), value), place, whole)
 
-    def _store(self, y: Pointer, block: Block, results: Index, is_first: Condition) -> None:
-        """Write the sums of a block of outer channels, or add them to those of other channels."""
-        inside = index(self.body, self.lanes) if block.inside is None else block.inside
-        for condition, more in ((is_first, False), (~is_first, True)):
-            with self.body.when(condition), self.body.of(0):
-                if self.side:
-                    self._store_squares(y, block.first, inside, results, more=more)
-                else:
-                    zero = index(self.body, 0)
-                    self._store_part(y, block.first, (zero, inside), (zero, results), more=more)
+    def _store(
+        self,
+        y: Pointer,
+        block: Block,
+        results: Index,
+        is_first: Condition,
+        end: Callable[[Index, Index], None],
+    ) -> None:
+        """Write the sums of a block of outer channels, or add them to those of other channels.
 
-    def _store_squares(self, y: Pointer, first: Index, inside: Index, results: Index, *, more: bool) -> None:
+        Args:
+            end: what is done with some outer channels, of which all results are written.
+        """
+        body = self.body
+        inside = index(body, self.lanes) if block.inside is None else block.inside
+        with body.of(0), body.loop(0, inside, self.side or self.lanes) as lane:
+            some = (inside - lane).least(self.side or self.lanes)
+            for condition, more in ((is_first, False), (~is_first, True)):
+                with body.when(condition):
+                    if self.side:
+                        self._store_squares(y, block.first, (lane, some), results, more=more)
+                    else:
+                        self._store_part(y, block.first, (lane, lane + some), (index(body, 0), results), more=more)
+            end(block.first + lane, some)
+
+    def _store_squares(
+        self, y: Pointer, first: Index, lanes: tuple[Index, Index], results: Index, *, more: bool
+    ) -> None:
         """Write squares of outer channels and results, and what is left of both one by one."""
-        body, side = self.body, self.side
-        with body.loop(0, inside, side) as lane, body.loop(0, results, side) as at:
-            is_whole = (at + side <= results) & (lane + side <= inside)
+        body, side, (lane, some) = self.body, self.side, lanes
+        with body.loop(0, results, side) as at:
+            is_whole = (at + side <= results) & (some == side)
             with body.when(is_whole):
                 targets = [self.number(self.result_targets, at + k) for k in range(side)]
                 follow = targets[-1] - targets[0] == side - 1
@@ -194,7 +220,7 @@ class Tiles(Windows):
                     for k, target in enumerate(targets):
                         self._store_one(self._target(y, first + one, target), at + k, one, more=more)
             with body.when(~is_whole):
-                ends = (lane, (lane + side).least(inside)), (at, (at + side).least(results))
+                ends = (lane, lane + some), (at, (at + side).least(results))
                 self._store_part(y, first, *ends, more=more)
 
     def _store_turned(self, y: Pointer, outer: Index, at: Index, lane: Index, target: Index, *, more: bool) -> None:
@@ -230,16 +256,6 @@ def _side(kernel: Kernel, dtype: str, lanes: int) -> int:
     """Of how many outer channels squares are, where they are turned: of elements of whole or half words, 0 if not."""
     side = min(kernel.lanes_for([dtype], 1, SIDE), lanes)
     return int(side) if dtype in TURNED and side >= SIDE // 2 else 0
-
-
-def _position(number: Index, sizes: Sequence[Index]) -> list[Index]:
-    """The indices along axes of these lengths, of an element of a number."""
-    found: list[Index] = []
-    for n in reversed(sizes):
-        rest = number // n.most(1)
-        found.append(number - rest * n)
-        number = rest
-    return found[::-1]
 
 
 def _next(position: Sequence[Index], sizes: Sequence[Index]) -> list[Index]:

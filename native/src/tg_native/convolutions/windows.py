@@ -12,6 +12,7 @@ from tg.ops.nn.convolution import LEAD
 from tg.types import lengths
 from tg.types.dtypes import numpy_dtype
 from tg_native.convolutions.axes import Held, Phase
+from tg_native.convolutions.epilogue import GROUP, IMAGE, Span
 from tg_native.kernels.dtypes import item_size
 from tg_native.kernels.index import Index, index
 from tg_native.kernels.lanes import constant_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from tg.types.lengths import Length
     from tg_native.convolutions.axes import Axis
+    from tg_native.convolutions.epilogue import Bound, Epilogue
     from tg_native.graphs.site import Site
     from tg_native.kernels.index import Condition, Pointer
     from tg_native.loops.kernel import Kernel
@@ -52,6 +54,7 @@ class Sources(NamedTuple):
         image: the number of the first image.
         images: how many there are.
         is_first: whether its channels are the first ones.
+        is_last: whether they are the last ones.
         channels: how many of these there are.
     """
 
@@ -59,6 +62,7 @@ class Sources(NamedTuple):
     image: Index
     images: Index
     is_first: Condition
+    is_last: Condition
     channels: Index
     steps: Steps
 
@@ -77,7 +81,14 @@ class Windows(abc.ABC):
     of offsets for taps: elements of the kernel, of each channel, that are met.
     """
 
-    def __init__(self, site: Site, arrays: tuple[Array, Array, Array], axes: Sequence[Axis], kernel: Kernel) -> None:
+    def __init__(
+        self,
+        site: Site,
+        arrays: tuple[Array, Array, Array],
+        axes: Sequence[Axis],
+        kernel: Kernel,
+        epilogue: Epilogue | None = None,
+    ) -> None:
         self.site, self.arrays, self.axes, self.kernel, self.body = site, arrays, axes, kernel, kernel.body
         x, w, y = arrays
         self.terms = Terms(site, self.body, y.dtype)
@@ -85,6 +96,7 @@ class Windows(abc.ABC):
         self.lanes = max(self.body.lanes, 1)
         self.divided = self._divide()
         self.places = kernel.read(x), kernel.read(w), kernel.write(y)
+        self.ends = None if epilogue is None else epilogue.bound(kernel, self.places[2])
         self.images, self.groups, self.channels = map(kernel.length, x.shape[:LEAD])
         self.outer = kernel.length(w.shape[1])
         self.is_held = not all(axis.is_inside and not self.is_apart(axis) for axis in axes)
@@ -103,8 +115,8 @@ class Windows(abc.ABC):
         """Whether images are held along an axis for each element of the kernel by itself."""
 
     @abc.abstractmethod
-    def add_block(self, phases: Sequence[Phase], sources: Sources, w: Pointer, y: Pointer) -> None:
-        """Add up the terms of a block of images and channels of a group."""
+    def add_block(self, phases: Sequence[Phase], sources: Sources, w: Pointer, y: Pointer, ends: Bound | None) -> None:
+        """Add up the terms of a block of images and channels of a group, and run the epilogue where they are all."""
 
     def _divide(self) -> str:
         """What threads share, if they do: groups, images that are large, or outer channels where these are lanes."""
@@ -165,12 +177,12 @@ class Windows(abc.ABC):
                 kernel.moved(place, [group], [v.strides[axis]])
                 for place, v, axis in zip(self.places, self.arrays, (1, 0, 1), strict=True)
             )
-            self._blocks(phases, x, w, y)
+            self._blocks(phases, x, w, y, None if self.ends is None else self.ends.moved(GROUP, group))
         self.site.run(kernel)
 
     # --- images ------------------------------------------------------------------------------------------------------
 
-    def _blocks(self, phases: Sequence[Phase], x: Pointer, w: Pointer, y: Pointer) -> None:
+    def _blocks(self, phases: Sequence[Phase], x: Pointer, w: Pointer, y: Pointer, ends: Bound | None) -> None:
         """Go through blocks of images and channels of a group."""
         body, strides = self.body, self.arrays[0].strides
         most = index(body, TAPS) // self.product(phase.taps for phase in phases).most(1)
@@ -197,8 +209,9 @@ class Windows(abc.ABC):
                 self._hold(here, copies, counts, steps)
                 here = self.held
             self._tabulate_taps(phases, channel, counts[1], steps)
-            sources = Sources(here.moved(first), image, counts[0], j == 0, counts[1], steps)
-            self.add_block(phases, sources, w, y)
+            is_last = channel + counts[1] >= self.channels
+            sources = Sources(here.moved(first), image, counts[0], j == 0, is_last, counts[1], steps)
+            self.add_block(phases, sources, w, y, ends)
 
     def _as_they_lie(self, phases: Sequence[Phase]) -> tuple[Index, Steps]:
         """The offset of what the first result and tap meet, and steps from there."""
@@ -280,6 +293,11 @@ class Windows(abc.ABC):
     def taps_of(self, phases: Sequence[Phase], sources: Sources) -> Index:
         """How many taps there are of a block of channels."""
         return self.product([sources.channels, *(phase.taps for phase in phases)])
+
+    def spans(self, phases: Sequence[Phase], sources: Sources) -> list[Span]:
+        """The results of a block of images."""
+        axes = [Span(LEAD + k, p.result, p.axis.phases, p.results) for k, p in enumerate(phases)]
+        return [Span(IMAGE, sources.image, 1, sources.images), *axes]
 
     def targets(self, phases: Sequence[Phase]) -> list[tuple[Index, Index]]:
         """Where the first result of a phase is along each axis, and how far its results are apart."""

@@ -61,7 +61,7 @@ class _Made(NamedTuple):
 
     op: Loop
     operands: tuple[Operand, ...]
-    stored: tuple[int, ...]
+    stored: tuple[tuple[int, ...], ...]  # of each result: one value under several views, or a single one
 
 
 @final
@@ -123,7 +123,7 @@ class Rebuild:
 
     def run(self) -> FrozenGraph:
         """The new graph."""
-        frozen, writer = self.frozen, _Writer(self.frozen)
+        frozen, writer = self.frozen, Writer(self.frozen)
         for place in self.order:
             if place >= 0:
                 node = frozen.nodes[place]
@@ -136,15 +136,16 @@ class Rebuild:
                 self._add_loop(writer, -1 - place)
         return writer.graph()
 
-    def _add_loop(self, writer: _Writer, p: int) -> None:
+    def _add_loop(self, writer: Writer, p: int) -> None:
         made = self.made[p]
         origin = self._origin(self.plans[p])
         operands = tuple(writer.viewed(operand, origin) for operand in made.operands)
         loop = made.op
         results = [r for stage in loop.stages for r in stage.results if r.stored]
-        types = [self._stored_type(loop, r, n) for r, n in zip(results, made.stored, strict=True)]
-        for r, n, new in zip(results, made.stored, writer.add(loop, operands, types, origin), strict=True):
-            writer.call(n, writer.restored(new, r, self.frozen.types[n], origin))
+        types = [self._stored_type(loop, r, n) for r, (n, *_) in zip(results, made.stored, strict=True)]
+        for r, numbers, new in zip(results, made.stored, writer.add(loop, operands, types, origin), strict=True):
+            for n in numbers:
+                writer.call(n, writer.restored(new, r, self.frozen.types[n], origin))
 
     def _stored_type(self, loop: Loop, result: Result, number: int) -> TensorType:
         """The type of a loop's own result: of the space's rank, where the value in the graph may have another one."""
@@ -164,7 +165,7 @@ class Rebuild:
 
 
 @final
-class _Writer:
+class Writer:
     """The new graph in the making: `number` is what a value of the old graph is called in it."""
 
     def __init__(self, frozen: FrozenGraph) -> None:
@@ -267,12 +268,12 @@ class _Draft:
     def finish(self, demanded: set[int]) -> _Made:
         """The loop, which stores what is demanded."""
         place: dict[int, int] = {}  # value -> its place among the results of all stages
-        stages, stored = [], list[int]()
+        stages, stored, count = [], list[tuple[int, ...]](), 0
         for stage in self.stages:
             made, values = stage.finish(place, demanded)
-            for n in values:
-                place[n] = len(place)
-            stored += [n for n, r in zip(values, made.results, strict=True) if r.stored]
+            place.update((n, count + at) for at, numbers in enumerate(values) for n in numbers)
+            count += len(values)
+            stored += [tuple(numbers) for numbers, r in zip(values, made.results, strict=True) if r.stored]
             stages.append(made)
         return _Made(Loop(self._extents(), self.plan.outer, tuple(stages)), tuple(self.operands), tuple(stored))
 
@@ -348,7 +349,7 @@ class _Program:
 
     # --- the program -----------------------------------------------------------------------------------------------
 
-    def finish(self, results: Mapping[int, int], demanded: set[int]) -> tuple[Stage, list[int]]:
+    def finish(self, results: Mapping[int, int], demanded: set[int]) -> tuple[Stage, list[list[int]]]:
         """The stage, and the values of the graph that its results are; `results` are those of the stages before."""
         frozen = self.frozen
         given = [r for r in dict.fromkeys(self.reading.values()) if r.kind in ("element", "table", "earlier")]
@@ -389,14 +390,16 @@ class _Program:
         number = read.number if read.kind == "earlier" else self.draft.places[read.number].number
         return self.frozen.names.get(number)
 
-    def _results(self, place: Mapping[_Read, int], demanded: set[int]) -> tuple[list[Result], list[int], list[int]]:
+    def _results(
+        self, place: Mapping[_Read, int], demanded: set[int]
+    ) -> tuple[list[Result], list[list[int]], list[int]]:
         """The results, the values of the graph that they are, and the outputs of the program."""
         outputs: dict[int, int] = {}
 
         def output(number: int) -> int:
             return outputs.setdefault(number, len(outputs))
 
-        found, values = list[Result](), list[int]()
+        found, values, kept = list[Result](), list[list[int]](), dict[int, int]()
         for k in self.plan.nodes:
             node = self.frozen.nodes[k]
             (out,) = node.outputs
@@ -409,10 +412,18 @@ class _Program:
                 base = self.reading[k, 0].number
                 found.append(Result(value, node.op.fn, (), base, tuple(at), out in demanded))
             elif out in demanded or out in self.draft.across:
-                found.append(Result(output(place[_Read("step", out)]), None, (), None, (), out in demanded))
+                value = output(place[_Read("step", out)])
+                result = Result(value, None, (), None, (), out in demanded)
+                if value in kept:  # it is kept already: this one is a view of it
+                    place_of = kept[value]
+                    found[place_of] = result if result.stored else found[place_of]
+                    values[place_of].append(out)
+                    continue
+                kept[value] = len(found)
+                found.append(result)
             else:
                 continue
-            values.append(out)
+            values.append([out])
         return found, values, list(outputs)
 
 

@@ -10,6 +10,8 @@ from tg.rewrite.phases import EXACT
 from tg.rewrite.rule import Lowering
 from tg.rewrite.rules.loops.dear import STEPS_AHEAD
 from tg.rewrite.rules.loops.siblings import CHAINS
+from tg_native.fusion import epilogue
+from tg_native.fusion.epilogue import with_epilogues
 from tg_native.fusion.fused import fuse
 from tg_native.fusion.fusion import Choices, every, is_scatter_of_elements, none
 from tg_native.fusion.interchange import NAME, interchanged
@@ -59,4 +61,6 @@ class Loops(NamedTuple):
         interchange = Lowering(NAME, kind=EXACT, why=why, run=interchanged)
         why = "One pass over memory instead of one for each op; what only the loop reads is never stored."
         fusion = Lowering("fuse_loops", kind=EXACT, why=why, run=self.fused, inner=self.fused_inside)
-        return Rewrites(RULES, (STEPS_AHEAD, CHAINS, interchange, fusion))
+        why = "What a convolution has just made is read from the cache, and stored once."
+        epilogues = Lowering(epilogue.NAME, kind=EXACT, why=why, run=with_epilogues)
+        return Rewrites(RULES, (STEPS_AHEAD, CHAINS, interchange, fusion, epilogues))

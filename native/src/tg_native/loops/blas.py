@@ -80,14 +80,22 @@ class Blas(abc.ABC):
     def _transposed(self, a: Matrix) -> str:
         return self.flag(TRANSPOSED if a.is_transposed else AS_IS)
 
-    def gemm(self, kernel: Kernel, sizes: tuple[Index, Index, Index], x: Matrix, y: Matrix, z: Pointer) -> None:
-        """z = x y of m, n and k: x (m, k), y (k, n) -> z (m, n)."""
+    def gemm(
+        self,
+        kernel: Kernel,
+        sizes: tuple[Index, Index, Index],
+        x: Matrix,
+        y: Matrix,
+        z: Pointer,
+        lead: Index | None = None,
+    ) -> None:
+        """z = x y of m, n and k: x (m, k), y (k, n) -> z (m, n), whose rows are `lead` apart, or n."""
         given = [self.flag(ROW_MAJOR), self._transposed(x), self._transposed(y), *map(self.number, sizes)]
         given += [
             self.factor(kernel, 1),
             *(text for v in (x, y) for text in (self.place(v.place), self.number(v.lead))),
         ]
-        given += [self.factor(kernel, 0), self.place(z), self.number(sizes[1])]
+        given += [self.factor(kernel, 0), self.place(z), self.number(sizes[1] if lead is None else lead)]
         self.call(kernel, "gemm", [*filter(None, given)])
 
     def gemv(self, kernel: Kernel, sizes: tuple[Index, Index], a: Matrix, v: Vector, z: Pointer) -> None:

@@ -142,24 +142,37 @@ class Kernel(abc.ABC):
             asks: where they have not, what is loaded and stored asks which one it is.
             first: the axis is the first one, which threads may share.
         """
+        is_part = first and self.share is not None
+        is_whole = type(length) is int and length % max(self.body.lanes, 1) == 0 and not is_part
+        self.rounds(*self.bounds(length, first=first), write, twice=twice, asks=asks, is_whole=is_whole)
+
+    def rounds(
+        self,
+        start: Index,
+        end: Index,
+        write: Callable[[Block], None],
+        *,
+        twice: bool = False,
+        asks: bool = False,
+        is_whole: bool = False,
+    ) -> None:
+        """Run from an index to before another in blocks of lanes, as `blocks`; `is_whole`: all are known to be full."""
         body, lanes = self.body, self.body.lanes
-        start, n = self.bounds(length, first=first)
         if not lanes:
-            with body.loop(start, n) as at:
+            with body.loop(start, end) as at:
                 write(Block(at))
             return
         if not twice:
-            with body.loop(start, n, lanes) as at:
-                write(self.some(at, n) if asks else self.partial(at, n))
+            with body.loop(start, end, lanes) as at:
+                write(self.some(at, end) if asks else self.partial(at, end))
             return
-        low, start = start, start + ((n - start) & -lanes)
+        low, start = start, start + ((end - start) & -lanes)
         with body.loop(low, start, lanes) as at:
             write(Block(at))
-        is_part = first and self.share is not None
-        if type(length) is int and length % lanes == 0 and not is_part:
+        if is_whole:
             return
-        with body.when(start < n):
-            write(self.partial(start, n))
+        with body.when(start < end):
+            write(self.partial(start, end))
 
     def partial(self, at: Index, length: Index) -> Block:
         """The block from an index on, of which some lanes may be outside."""

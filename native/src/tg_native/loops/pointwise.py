@@ -221,20 +221,43 @@ class _Nest(NamedTuple):
         with kernel.loops(self.shape[:-1], first=True) as outer:
             places = [Place(k, kernel.moved(p, outer, s[: len(outer)]), s[-1] if s else 0) for k, p, s in reads]
             targets = [(kernel.moved(p, outer, s[: len(outer)]), s[-1] if s else 1) for p, s in stores]
-            late = [place for place in places if not is_zero(place.stride)]
-            values.update((p.number, kernel.load_one(p.place)) for p in places if p not in late)
-            run(self.function, program, values)
-            shared = inverses(program.nodes, values) if not body.exact else NO_INVERSES
-
-            def write(block: Block) -> None:
-                found = values | {p.number: kernel.load(p.place, p.stride, block) for p in late}
-                run(self.function, program, found, shared)
-                for number, (target, stride) in zip(program.outputs, targets, strict=True):
-                    kernel.store(found[number], target, stride, block)
-
             twice = is_worth_twice(body, program.nodes)
             inner = self.shape[-1] if self.shape else 1
-            kernel.blocks(inner, write, twice=twice, asks=not twice, first=len(self.shape) == 1)
+
+            def over(write: Callable[[Block], None]) -> None:
+                kernel.blocks(inner, write, twice=twice, asks=not twice, first=len(self.shape) == 1)
+
+            write_row(self.function, kernel, program, values, places, targets, over)
+
+
+def write_row(
+    function: Function,
+    kernel: Kernel,
+    program: ScalarProgram,
+    values: dict[int, Elements],
+    places: Sequence[Place],
+    targets: Sequence[tuple[Pointer, int | Length]],
+    over: Callable[[Callable[[Block], None]], None],
+) -> None:
+    """Run a scalar program along a row: what is the same for all elements comes first.
+
+    Args:
+        values: operands that are known, and constants.
+        targets: where the outputs begin, and how far their elements are apart.
+        over: runs what is done with a block for all blocks of the row.
+    """
+    late = [place for place in places if not is_zero(place.stride)]
+    values.update((p.number, kernel.load_one(p.place)) for p in places if is_zero(p.stride))
+    run(function, program, values)
+    shared = inverses(program.nodes, values) if not kernel.body.exact else NO_INVERSES
+
+    def write(block: Block) -> None:
+        found = values | {p.number: kernel.load(p.place, p.stride, block) for p in late}
+        run(function, program, found, shared)
+        for number, (target, stride) in zip(program.outputs, targets, strict=True):
+            kernel.store(found[number], target, stride, block)
+
+    over(write)
 
 
 def run(

@@ -31,10 +31,15 @@ INT64_SCALAR = TensorType("int64")
 
 
 class Shapes(NamedTuple):
-    """The type of each value, and for each node the pairs of lengths that must be equal."""
+    """The type of each value, for each node the pairs of lengths that must be equal, and scalars that are lengths."""
 
     types: tuple[TensorType, ...]
     equal: tuple[tuple[Pair, ...], ...]
+    values: Mapping[int, int | Length]
+
+    def size(self, frozen: FrozenGraph, number: int) -> int | Length:
+        """A scalar that is used as a size."""
+        return _value(frozen, number, self.values)
 
 
 @final
@@ -77,13 +82,13 @@ def shapes_of(frozen: FrozenGraph) -> Shapes:
         with _Pairs() as needs:
             given: list[Any] = [types[k] for k in node.inputs]
             for position in node.op.size_operands(len(node.inputs)):
-                given[position] = _value(frozen, node.inputs[position], values, slots)
+                given[position] = _value(frozen, node.inputs[position], values)
             found = node.op.infer(*given)
             for number, t in zip(node.outputs, found, strict=True):
                 types[number] = _declared(t, frozen.types[number], slots[number], needs.pairs)
-            _note_value(node, frozen, types, values, slots)
+            _note_value(node, frozen, types, values)
         equal.append(tuple(needs.pairs))
-    return Shapes(tuple(types), tuple(equal))
+    return Shapes(tuple(types), tuple(equal), values)
 
 
 def _with_atoms(t: TensorType, slot: ValueSlot) -> TensorType:
@@ -108,21 +113,19 @@ def _declared(inferred: TensorType, declared: TensorType, slot: ValueSlot, pairs
     return inferred.with_shape(shape)
 
 
-def _value(frozen: FrozenGraph, number: int, values: dict[int, int | Length], slots: list[ValueSlot]) -> int | Length:
+def _value(frozen: FrozenGraph, number: int, values: Mapping[int, int | Length]) -> int | Length:
     constant = frozen.constant(number)
     if constant is not None:
         return int(constant.data)
-    return values.get(number, of_atom(ScalarValue(slots[number])))
+    return values.get(number, of_atom(ScalarValue(ValueSlot(number))))
 
 
-def _note_value(
-    node: Node, frozen: FrozenGraph, types: list[Any], values: dict[int, int | Length], slots: list[ValueSlot]
-) -> None:
+def _note_value(node: Node, frozen: FrozenGraph, types: list[Any], values: dict[int, int | Length]) -> None:
     """Remember an int64 scalar that is made of lengths as a length."""
     if len(node.outputs) != 1 or frozen.types[node.outputs[0]] != INT64_SCALAR:
         return
     operands: Any = [_Operand(k, types[k].shape, frozen.types[k]) for k in node.inputs]
-    value = node.op.length_value(operands, lambda v: _value(frozen, v.number, values, slots))  # type: ignore[attr-defined]
+    value = node.op.length_value(operands, lambda v: _value(frozen, v.number, values))  # type: ignore[attr-defined]
     if value is not None and not lengths.is_large(value):
         values[node.outputs[0]] = value
 

@@ -5,11 +5,14 @@ BLAS reads transposed matrices by flags. Halves are multiplied as float32 and ro
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Final, final
 
 from tg.ops import contraction as t
 from tg.types.lengths import is_natural, maximum
+from tg_native.kernels.dtypes import item_size
+from tg_native.kernels.index import index
 from tg_native.kernels.lanes import parts, select
 from tg_native.kernels.routine import Block
 from tg_native.loops.blas import SMALL, Matrix, Vector, clear
@@ -28,12 +31,24 @@ if TYPE_CHECKING:
     from tg_native.loops.blas import Blas
     from tg_native.plan.values import Array, Value
 
+    End = Callable[[Sequence[Index], Index, Index], None]
+    Columns = Callable[[Index, Index], None] | None
+
+COLUMNS: Final = 192  # of a product that are multiplied at once at least, where each part is worked on when it is done
+COLUMNS_BYTES: Final = 2**19  # of such parts: half of a second cache
 ROWS: Final = 4  # of a plain product that are computed at once, for which a row of the other matrix is read once
 VECTORS: Final = 2  # of each of them: a line of the cache
 
 
 def matmul(op: t.MatMul, site: Site) -> Value:
     """A product for each index of the leading axes."""
+    product = product_of(site)
+    product.write()
+    return product.arrays[2]
+
+
+def product_of(site: Site) -> Product:
+    """The product of a site's operands, whose leading axes are repeated as its result has them."""
     x, y = (site.memory(v) for v in site.inputs)
     z = site.allocate(0)
     site.same(x.shape[-1], y.shape[-2])
@@ -41,8 +56,7 @@ def matmul(op: t.MatMul, site: Site) -> Value:
     if blas is not None:
         x, y = (v if _fits(v) else site.contiguous(v) for v in (x, y))
     x, y = (spread(v, (*z.shape[:-2], *v.shape[-2:])) for v in (x, y))
-    _Product(site, x, y, z, blas).write()
-    return z
+    return Product(site, x, y, z, blas)
 
 
 # --- what BLAS can read ----------------------------------------------------------------------------------------------
@@ -71,7 +85,7 @@ def _lead(v: Array, axis: int, blas: Blas) -> int | Length:
 
 
 @final
-class _Product:
+class Product:
     """The function of a product in the making: of x (m, k) and y (k, n), at each index of the leading axes."""
 
     def __init__(self, site: Site, x: Array, y: Array, z: Array, blas: Blas | None) -> None:
@@ -85,25 +99,39 @@ class _Product:
         self.pointers = (self.kernel.read(x), self.kernel.read(y), self.kernel.write(z))
         self.m, self.n, self.k = map(self.kernel.length, self.lengths)
 
-    def write(self) -> None:
-        """Write the whole function and call it."""
+    def write(self, end: End | None = None) -> None:
+        """Write the whole function and call it.
+
+        Args:
+            end: what is done with some columns of z while these are in the cache: at indices of the leading axes, of
+                the first one, and how many there are.
+        """
         kernel, (*_, z), blas = self.kernel, self.arrays, self.blas
 
-        def everywhere(write: Callable[[Sequence[Pointer]], None]) -> list[Lanes]:
+        def everywhere(write: Callable[[Sequence[Pointer], Columns], None]) -> list[Lanes]:
             with kernel.loops(z.shape[:-2]) as outer:
-                write([kernel.moved(p, outer, v.strides[:-2]) for p, v in zip(self.pointers, self.arrays, strict=True)])
+                places = [
+                    kernel.moved(p, outer, v.strides[:-2]) for p, v in zip(self.pointers, self.arrays, strict=True)
+                ]
+                write(places, None if end is None else functools.partial(end, outer))
             return []
 
+        def plain(places: Sequence[Pointer], end: Columns) -> None:
+            self._plain(places)
+            if end is not None:
+                end(index(self.body, 0), self.n)
+
+        def by_blas(blas: Blas) -> list[Lanes]:
+            return everywhere(lambda places, end: self._by_blas(blas, places, end))
+
         if blas is None or self._terms() < SMALL:
-            everywhere(self._plain)
+            everywhere(plain)
         elif math.isfinite(self._terms()) or (blas.is_whole and not (blas.has_vectors and self._is_vector())):
-            everywhere(lambda places: self._by_blas(blas, *places))
+            by_blas(blas)
         else:
             is_small = self.m * self.n * self.k < SMALL
-            self.body.either(
-                is_small, lambda: everywhere(self._plain), lambda: everywhere(lambda p: self._by_blas(blas, *p))
-            )
-        kernel.streams = True
+            self.body.either(is_small, lambda: everywhere(plain), lambda: by_blas(blas))
+        kernel.streams = end is None
         self.site.run(kernel)
 
     def _terms(self) -> float:
@@ -181,8 +209,12 @@ class _Product:
 
     # --- BLAS --------------------------------------------------------------------------------------------------------
 
-    def _by_blas(self, blas: Blas, x: Pointer, y: Pointer, z: Pointer) -> None:
+    def _by_blas(self, blas: Blas, places: Sequence[Pointer], end: Columns) -> None:
+        x, y, z = places
         kernel, (m, n, _), (a, b, _) = self.kernel, self.lengths, self.arrays
+        if end is not None and not (blas.has_vectors and self._is_vector()):
+            self._by_columns(blas, x, y, z, end)
+            return
         if blas.has_vectors and is_one(m) and is_one(n):
             blas.dot(kernel, self.k, self._vector(x, a, -1), self._vector(y, b, -2), z)
         elif blas.has_vectors and is_one(n):
@@ -196,6 +228,24 @@ class _Product:
                 with self.body.when((self.m == 1) | (self.n == 1)):
                     clear(kernel, z, self.m * self.n)
             blas.gemm(kernel, (self.m, self.n, self.k), self._matrix(x, a), self._matrix(y, b), z)
+        if end is not None:
+            end(index(self.body, 0), self.n)
+
+    def _by_columns(self, blas: Blas, x: Pointer, y: Pointer, z: Pointer, end: Columns) -> None:
+        """Some columns of z after others, so many as a second cache holds."""
+        kernel, body, (a, b, _) = self.kernel, self.body, self.arrays
+        assert end is not None
+        if not blas.is_whole and not all(type(length) is int and length > 1 for length in self.lengths[:2]):
+            with body.when((self.m == 1) | (self.n == 1)):
+                clear(kernel, z, self.m * self.n)
+        most = ((index(body, COLUMNS_BYTES // item_size(z.dtype)) // self.m) & -COLUMNS).most(COLUMNS)
+        with body.loop(0, (self.n + (most - 1)) // most) as number:
+            first = number * most
+            some = (self.n - first).least(most)
+            columns = self._matrix(y, b)
+            columns = columns._replace(place=kernel.moved(y, [first], b.strides[-1:]))
+            blas.gemm(kernel, (self.m, some, self.k), self._matrix(x, a), columns, z.moved(first), self.n)
+            end(first, some)
 
     def _matrix(self, place: Pointer, v: Array) -> Matrix:
         # what fits neither way is a copy in C order, whose row length need not be known to be at least 0
