@@ -63,3 +63,23 @@ def test_networks_are_those_of_torch(layers, pixels):
     for name, slope in slopes.items():
         other = t[name].grad.numpy()
         np.testing.assert_allclose(slope, other, rtol=0, atol=1e-9 * abs(other).max(), err_msg=name)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("backend", ["c", "numba"])
+@pytest.mark.parametrize(("layers", "constant"), [(18, False), (18, True), (50, False)])
+def test_compiled_networks_are_those_of_torch(layers, constant, backend):
+    kind, draw = resnet.KINDS[layers], np.random.default_rng(2)
+    weights = resnet.random_weights(kind, 10, "float64")
+    weights = {name: w + 0.1 * abs(draw.normal(size=w.shape)) * (w.ndim == 1) for name, w in weights.items()}
+    x = draw.normal(size=(2, 3, 64, 64))
+    images = tg.tensor("images", shape=(None, 3, None, None))
+    p = {name: tg.constant(w) if constant else tg.tensor(name, shape=w.shape) for name, w in weights.items()}
+    f = tg.function([images] if constant else [images, p], resnet.resnet(images, p, kind), backend=backend)
+    want = by_torch(torch.tensor(x), {n: torch.tensor(w) for n, w in weights.items()}, kind.is_bottleneck, False)
+    found = f(x) if constant else f(x, weights)
+    np.testing.assert_allclose(found, want.numpy(), rtol=1e-9, atol=1e-9 * abs(want.numpy()).max())
+    steps = [node.op.name for node in f.graph.nodes]
+    assert steps.count("WithEpilogue") + steps.count("Convolution") == {18: 20, 50: 53}[layers]
+    # what another convolution adds up, and the last one, of which means are taken
+    assert steps.count("Convolution") == {18: 3, 50: 4}[layers] + 1

@@ -391,6 +391,9 @@ class Interpreter(routine.Routine):
     def gathered(self, pointer, offsets, *, one_by_one=False):
         return self._loaded(pointer.dtype, f"{pointer.text}.gathered({self.operand(offsets)})")
 
+    def prefetch(self, pointer):
+        pass  # it has no effect, wherever the place is
+
     def store(self, value, pointer):
         self.line(f"{self._target(value, pointer)}.store({self._to_memory(value, '[0]' if self.lanes else '')})")
 

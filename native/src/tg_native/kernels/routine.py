@@ -197,6 +197,10 @@ class Routine(Body):
         """The elements at some offsets: by an instruction, if there is one, or one by one."""
 
     @abc.abstractmethod
+    def prefetch(self, pointer: Pointer) -> None:
+        """Have the caches fetch the line that an element lies in, without waiting for it."""
+
+    @abc.abstractmethod
     def store(self, value: Elements, pointer: Pointer) -> None:
         """Write the first lane."""
 

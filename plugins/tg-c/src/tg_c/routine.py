@@ -704,6 +704,9 @@ class Routine(Body, routine.Routine):
 
     # --- stores ----------------------------------------------------------------------------------------------------
 
+    def prefetch(self, pointer: Pointer) -> None:
+        self.line(f"__builtin_prefetch({pointer.text}, 0, 3);")
+
     def store(self, value: Elements, pointer: Pointer) -> None:
         if isinstance(value, Pair):
             item, texts = WORDS[value.real.dtype], [*map(self._first, value)]

@@ -130,6 +130,10 @@ class Moves(Flow):
 
     # --- stores ----------------------------------------------------------------------------------------------------
 
+    def prefetch(self, pointer: Pointer) -> None:
+        self.module.declare("llvm.prefetch.p0", "void", ("ptr", "i32", "i32", "i32"))
+        self.do(f"call void @llvm.prefetch.p0(ptr {pointer.text}, i32 0, i32 3, i32 1)")
+
     def store(self, value: Elements, pointer: Pointer) -> None:
         item = memory_item(value.dtype)
         for k, part in enumerate(parts([value])):
