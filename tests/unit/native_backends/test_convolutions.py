@@ -1,5 +1,7 @@
 """Convolutions of all fields, layouts and lengths, beside the reference: of whole numbers, whose sums are exact."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from tg.ops.nn.convolution import Convolution
 from tg.types.dtypes import numpy_dtype
 from tg.types.tensor_type import TensorType
 from tg_native.convolutions.tiles import RESULTS
-from tg_native.convolutions.windows import IMAGES, TAPS
+from tg_native.convolutions.windows import IMAGES, TAPS, Windows
 
 DTYPES = ["float32", "float64", "float16", "complex64", "int64", "int8", "uint16"]
 LENGTHS = {1: 12, 2: 8, 3: 5}  # at most, by the number of axes
@@ -141,3 +143,48 @@ def test_images_that_are_no_numbers_are_met_by_their_own_windows_alone(backend):
     y = tg.function(inputs, tg.nn.conv2d(*inputs, padding=1), backend=backend)(x, w)
     assert np.isnan(y[0, :, 4:, 4:]).all()
     assert np.isnan(y).sum() == 5 * 4
+
+
+def loops_of(run):
+    return sorted(set(re.findall(r"\bloop\d+", run.source(full=True))))
+
+
+def test_convolutions_of_other_lengths_are_one_function(backend):
+    def layers(*sizes):
+        x = tg.tensor("x", dtype="float32", shape=(2, 12, 17, 19))
+        kernels = [tg.tensor(f"w{k}", dtype="float32", shape=(o, 12, k, k)) for o, k in sizes]
+        outputs = [
+            tg.nn.conv2d(x, w, padding=k // 2, dilation=k // 2) for (_, k), w in zip(sizes, kernels, strict=True)
+        ]
+        return [x, *kernels], tg.function([x, *kernels], outputs, backend=backend)
+
+    _, one = layers((64, 3))
+    inputs, three = layers((64, 3), (80, 5), (64, 7))
+    assert loops_of(three) == loops_of(one)
+    rng = np.random.default_rng(6)
+    values = [numbers(rng, v.type.shape, "float32") for v in inputs]
+    for k, found in zip((3, 5, 7), three(*values), strict=True):
+        x, w = inputs[0], inputs[k // 2]
+        y = tg.nn.conv2d(x, w, padding=k // 2, dilation=k // 2)
+        assert np.array_equal(found, tg.function([x, w], y, backend="perform")(values[0], values[k // 2]))
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "bool"])
+def test_a_form_says_all_that_a_function_depends_on(backend, dtype, known, monkeypatch):
+    rng = np.random.default_rng([7, known])
+    drawn = [Drawn(rng, "float32" if dtype == "bool" else dtype, known=known) for _ in range(12)]
+    inputs, outputs = [], []
+    for one in drawn:  # each once as drawn, and twice with other lengths
+        for more in (0, 1, 2):
+            values = [np.zeros([n and n + more for n in v.shape], v.dtype) if v.ndim else v for v in one.values]
+            types = [TensorType(dtype if v.ndim else "int64", v.shape if known else (None,) * v.ndim) for v in values]
+            given = [tg.Variable(t) for t in types]
+            inputs += given
+            outputs.append(one.op(*given))
+    texts = []
+    for form in (Windows.form, lambda self: (object(),)):
+        monkeypatch.setattr(Windows, "form", form)
+        with tg.config(remember=False):
+            texts.append(tg.function(inputs, outputs, backend=backend).source(full=True))
+    assert texts[0] == texts[1]

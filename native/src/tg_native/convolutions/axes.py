@@ -114,6 +114,7 @@ class Phase(NamedTuple):
         results: how many there are.
         taps: how many elements of the kernel.
         place: the element of the images that the first ones meet; it may be outside.
+        reach: the distance of elements of a window; it may be below 0.
     """
 
     axis: Axis
@@ -122,14 +123,17 @@ class Phase(NamedTuple):
     results: Index
     taps: Index
     place: Index
+    reach: Index
 
     @classmethod
-    def of(cls, kernel: Kernel, axis: Axis, result: Index) -> Phase:
-        """The phase of a result."""
+    def of(cls, kernel: Kernel, axis: Axis, number: int, result: Index) -> Phase:
+        """The phase of a result along an axis of a number."""
         zero = index(kernel.body, 0)
-        size, window, before = map(kernel.length, (axis.size, axis.window, axis.before))
+        size, window, before, reach = (
+            kernel.length(getattr(axis, name), (name, number)) for name in ("size", "window", "before", "reach")
+        )
         if axis.spread == 1:
-            return cls(axis, zero, zero, size, window, zero - before)
+            return cls(axis, zero, zero, size, window, zero - before, reach)
         common, apart = math.gcd(axis.dilation, axis.spread), axis.apart
         offset = before - result * axis.stride  # that of taps times the dilation, modulo the spread
         rest = _modulo(offset, axis.spread)
@@ -139,7 +143,7 @@ class Phase(NamedTuple):
         if common > 1:
             taps = taps * (_modulo(rest, common) == 0).number()
         results = ((size - result) + (axis.phases - 1)) // axis.phases
-        return cls(axis, result, tap, results, taps, (tap * axis.dilation - offset) // axis.spread)
+        return cls(axis, result, tap, results, taps, (tap * axis.dilation - offset) // axis.spread, reach)
 
 
 def _modulo(x: Index, n: int) -> Index:
@@ -179,21 +183,21 @@ class Held(NamedTuple):
         every = phase.results * phase.taps
         if apart:
             return cls(
-                phase.place, phase.taps, phase.results, index(body, axis.reach), index(body, axis.step),
+                phase.place, phase.taps, phase.results, phase.reach, index(body, axis.step),
                 one, phase.results, zero,
             )  # fmt: skip
-        reach = (phase.taps - 1).most(0) * abs(axis.reach)
+        reach = (phase.taps - 1).most(0) * phase.reach.most(zero - phase.reach)
         span = (phase.results - 1).most(0) * axis.step + reach + 1
-        back = reach if axis.reach < 0 else zero
+        back = (phase.reach < 0).choose(reach, 0)
         is_less = every < span
         return cls(
             phase.place - is_less.choose(0, back),
             is_less.choose(phase.taps, 1),
             is_less.choose(phase.results, span),
-            is_less.choose(axis.reach, 0),
+            is_less.choose(phase.reach, 0),
             is_less.choose(axis.step, 1),
             is_less.choose(1, axis.step),
-            is_less.choose(phase.results, axis.reach),
+            is_less.choose(phase.results, phase.reach),
             is_less.choose(0, back),
         )
 

@@ -10,7 +10,7 @@ from tg_native.kernels.index import Index, index
 from tg_native.kernels.lanes import constant_of
 from tg_native.loops.kernel import MOST
 from tg_native.loops.pointwise import Place, abreast, is_worth_twice, mapped, program_of, run, uniform, write_row
-from tg_native.plan.values import Array, Scalar, collapsed, is_one, spread
+from tg_native.plan.values import Array, Scalar, collapsed, is_one, is_zero, spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,9 +79,13 @@ class Epilogue:
     def bound(self, kernel: Kernel, y: Pointer) -> Bound:
         """The epilogue in a function, where y is at a place."""
         arrays = [(k, v) for k, v in self.operands.items() if isinstance(v, Array)]
-        reads = (Strided(self.number, y, self.y.strides), *(Strided(k, kernel.read(v), v.strides) for k, v in arrays))
-        stores = (Strided(k, y if v is self.y else kernel.write(v), v.strides) for k, v in enumerate(self.outputs))
-        return Bound(self, kernel, reads, tuple(stores))
+        operands = [(self.number, y, self.y.strides), *((k, kernel.read(v), v.strides) for k, v in arrays)]
+        results = [(k, y if v is self.y else kernel.write(v), v.strides) for k, v in enumerate(self.outputs)]
+        reads, stores = (
+            tuple(Strided(number, place, strides, (name, number)) for number, place, strides in some)
+            for name, some in (("operand", operands), ("result", results))
+        )
+        return Bound(self, kernel, reads, stores)
 
     def run(self, y: Array) -> None:
         """Run the program on all results, which are in memory of their own."""
@@ -95,10 +99,13 @@ class Strided(NamedTuple):
     number: int
     place: Pointer
     strides: Lengths
+    name: object
 
     def moved(self, kernel: Kernel, axis: int, at: Index) -> Strided:
         """The array from an index on along an axis."""
-        return self._replace(place=kernel.moved(self.place, [at], [self.strides[axis]]))
+        stride = self.strides[axis]
+        apart = stride if is_zero(stride) or is_one(stride) else kernel.length(stride, (self.name, axis))
+        return self._replace(place=kernel.moved(self.place, [at], [apart]))
 
 
 class Span(NamedTuple):

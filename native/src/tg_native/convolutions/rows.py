@@ -18,7 +18,6 @@ from tg_native.plan.values import is_one
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.types.lengths import Length
     from tg_native.convolutions.axes import Axis, Phase
     from tg_native.convolutions.epilogue import Bound, Epilogue
     from tg_native.convolutions.windows import Sources
@@ -39,19 +38,22 @@ class Rows(Windows):
     def __init__(
         self, site: Site, arrays: tuple[Array, Array, Array], axes: Sequence[Axis], epilogue: Epilogue | None
     ) -> None:
-        x, *_, y = arrays
+        _x, *_, y = arrays
         self.apart = axes[-1] if axes[-1].step > 1 else None
         vectors = 1 if is_complex(y.dtype) else ABREAST
         super().__init__(site, arrays, axes, site.kernel([y.dtype], vectors, axes[-1].most_results), epilogue)
-        self.stride = 1 if self.is_held else x.strides[-1]
+        self.stride = 1 if self.is_held else self.strides[0][-1]
         self.row = self.memory(y.dtype, self.lanes) if axes[-1].phases > 1 or not is_one(y.strides[-1]) else None
 
     def is_apart(self, axis: Axis) -> bool:
         return axis is self.apart
 
+    def form(self) -> tuple[object, ...]:
+        return (*super().form(), self.row is None)
+
     def add_block(self, phases: Sequence[Phase], sources: Sources, w: Pointer, y: Pointer, ends: Bound | None) -> None:
         kernel, taps = self.kernel, self.taps_of(phases, sources)
-        strides, targets = self.arrays[2].strides, self.targets(phases)
+        strides, targets = self.strides[2], self.targets(phases)
         sizes = [sources.images, self.outer, *(phase.results for phase in phases[:-1])]
         with contextlib.ExitStack() as stack:
             image, outer, *at = (stack.enter_context(self.body.loop(0, n)) for n in sizes)
@@ -59,7 +61,7 @@ class Rows(Windows):
             y = kernel.moved(y, [sources.image + image, outer], [strides[0], strides[2]])
             for p, step, (first, apart) in zip(at, sources.steps.results, targets, strict=False):
                 x, y = x.moved(p * step), y.moved(first + p * apart)
-            y, w = y.moved(targets[-1][0]), kernel.moved(w, [outer], self.arrays[1].strides[1:2])
+            y, w = y.moved(targets[-1][0]), kernel.moved(w, [outer], self.strides[1][1:2])
             at_row = ends
             if ends is not None:
                 at_row = ends.moved(OUTER, outer)
@@ -85,7 +87,7 @@ class Rows(Windows):
                 self._store(value, y, block)
 
         if self.row is None:
-            kernel.blocks(self.axes[-1].size, write, twice=True)
+            kernel.blocks(phase.results, write, twice=True)
         else:
             with self.body.loop(0, phase.results, self.lanes) as first:
                 write(kernel.some(first, phase.results))
@@ -95,9 +97,9 @@ class Rows(Windows):
                 ends.moved(last, phase.result).row(strides, phase.results)
 
     @property
-    def _apart(self) -> int | Length:
+    def _apart(self) -> int | Index:
         """How far results of a row are apart."""
-        return lengths.multiply(self.arrays[2].strides[-1], self.axes[-1].phases)
+        return self.strides[2][-1] * self.axes[-1].phases
 
     def _sum(self, x: Pointer, w: Pointer, y: Pointer, block: Block, taps: Index, is_first: Condition) -> Elements:
         """The sums of a block of results, those of channels before among them."""

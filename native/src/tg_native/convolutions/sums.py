@@ -42,16 +42,19 @@ class Sums(Windows):
     has_lanes_of_channels = False
 
     def __init__(self, site: Site, arrays: tuple[Array, Array, Array], axes: Sequence[Axis]) -> None:
-        x, *_, y = arrays
+        _x, *_, y = arrays
         vectors = 1 if is_complex(y.dtype) else 2
         super().__init__(site, arrays, axes, site.kernel([y.dtype], vectors, axes[-1].window))
-        self.stride = 1 if self.is_held else x.strides[-1]
+        self.stride = 1 if self.is_held else self.strides[0][-1]
 
     def is_apart(self, axis: Axis) -> bool:
         return False
 
+    def form(self) -> tuple[object, ...]:
+        return (*super().form(), self.axes[-1].size)
+
     def add_block(self, phases: Sequence[Phase], sources: Sources, w: Pointer, y: Pointer, ends: Bound | None) -> None:
-        kernel, strides = self.kernel, [v.strides for v in self.arrays]
+        kernel, strides = self.kernel, self.strides
         sizes = [sources.images, self.outer, *(phase.results for phase in phases[:-1])]
         rows, taps = self.product([sources.channels, *(phase.taps for phase in phases[:-1])]), phases[-1].taps
         with contextlib.ExitStack() as stack:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.types.dtypes import is_complex
 from tg_native.convolutions.axes import position
@@ -11,6 +11,7 @@ from tg_native.kernels.dtypes import item_size
 from tg_native.kernels.index import Index, index
 from tg_native.kernels.lanes import parts, transposed
 from tg_native.kernels.routine import Block
+from tg_native.loops.terms import Terms
 from tg_native.plan.values import count, is_one, is_row_major
 
 if TYPE_CHECKING:
@@ -35,6 +36,41 @@ SIDE: Final = 8  # of a square of elements that is turned: windows of 9 are freq
 TURNED: Final = frozenset(("float32", "float64"))
 
 
+class Ahead(NamedTuple):
+    """What fetches, while tiles are computed, the elements of the kernel that are packed next: a share at each tile.
+
+    They lie apart by the length of an outer channel, which no processor foresees: of 512 channels of 4,608 taps, as
+    many as 49 results meet, half of the time went by waiting.
+
+    Args:
+        w: the kernel.
+        weights: the table of where its taps are.
+        first: of the outer channels; beyond the last one that one's are fetched.
+        stride: how far outer channels are apart.
+        tap: the first, and the last that there is.
+        share: how many lines of the cache are fetched at a tile.
+    """
+
+    w: Pointer
+    weights: Pointer
+    first: Index
+    last: Index
+    stride: Index
+    tap: Index
+    last_tap: Index
+    share: Index
+
+    def fetch(self, tile: Index, lanes: int) -> None:
+        """Fetch a tile's share of the elements of so many outer channels."""
+        body, pieces = self.w.body, _pieces(self.w)
+        number = tile * self.share
+        with body.of(0), body.loop(number, (number + self.share).least(lanes * pieces)) as line:
+            lane = line // pieces
+            at = (self.tap + (line - lane * pieces) * (CHUNK // pieces)).least(self.last_tap)
+            outer = (self.first + lane).least(self.last)
+            body.prefetch(self.w.moved(outer * self.stride).moved(Windows.number(self.weights, at)))
+
+
 @final
 class Tiles(Windows):
     """Outer channels are lanes: some results at once, for each of which an element of an image meets all of them."""
@@ -53,6 +89,7 @@ class Tiles(Windows):
         vectors = max(self.lanes * item_size(self.terms.working) // size, 1)
         self.rows = min(REGISTERS.get(size, FEWER) // vectors, FEWER)
         self.side = _side(self.kernel, y.dtype, self.lanes)
+        self.is_turned = self._is_turned()
         self.whole = Block(index(self.body, 0))
         results = bounded(RESULTS, [y.shape[0], *(axis.most_results for axis in axes)])
         results = -(-results // self.rows) * self.rows
@@ -62,6 +99,9 @@ class Tiles(Windows):
 
     def is_apart(self, axis: Axis) -> bool:
         return False
+
+    def form(self) -> tuple[object, ...]:
+        return (*super().form(), self.rows, self.side, self.is_turned)
 
     def add_block(self, phases: Sequence[Phase], sources: Sources, w: Pointer, y: Pointer, ends: Bound | None) -> None:
         taps, sizes = self.taps_of(phases, sources), [sources.images, *(phase.results for phase in phases)]
@@ -80,14 +120,14 @@ class Tiles(Windows):
                     with self.body.when(sources.is_last):
                         ends.over(spans, start, some, (first, first + channels))
 
-            self.kernel.blocks(self.arrays[1].shape[1], write, asks=True, first=self.divided == "outer")
+            self.kernel.blocks(self.outer, write, asks=True, first=self.divided == "outer")
 
     def _tabulate_results(
         self, phases: Sequence[Phase], sources: Sources, sizes: Sequence[Index], start: Index, some: Index
     ) -> None:
         """Offsets of some results: of what the first tap meets, and of their own; as many as whole tiles have."""
         body, steps = self.body, (sources.steps.image, *sources.steps.results)
-        image = self.kernel.length(self.arrays[2].strides[0])
+        image = index(body, self.strides[2][0])
         targets = [(sources.image * image, image), *self.targets(phases)]
 
         def step(at: Index, *last: Lanes) -> list[Lanes]:
@@ -112,36 +152,35 @@ class Tiles(Windows):
         with body.loop(0, taps, CHUNK) as start:
             some = (taps - start).least(CHUNK)
             self._pack(w, block, start, some)
-            fetch = self._ahead(w, block, start + some, taps, results)
-            with body.loop(0, results, self.rows) as at:
-                fetch(at)
-                self._tile(x, at, start, some)
+            ahead = self._ahead(w, block, start + some, taps, results) if self.is_turned else ()
+            tables = self.result_places, self.tap_places.moved(start)
+            name = f"convolved_tiles_{self.terms.dtype}_{self.rows}{'_ahead' * self.is_turned}"
+            body.subroutine(name, self._add_tiles, (x, *tables, self.packed, self.sums, some, results, *ahead))
 
-    def _ahead(self, w: Pointer, block: Block, start: Index, taps: Index, results: Index) -> Callable[[Index], None]:
-        """What fetches, while tiles are computed, a share of the elements of the kernel that are packed next.
-
-        They lie apart by the length of an outer channel, which no processor foresees: of 512 channels of 4,608 taps,
-        as many as 49 results meet, half of the time went by waiting.
-        """
-        body, strides = self.body, self.arrays[1].strides
-        if self._run() is None:
-            return lambda at: None
-        piece = FETCHED // item_size(w.dtype)
-        pieces = CHUNK // piece
+    def _ahead(self, w: Pointer, block: Block, start: Index, taps: Index, results: Index) -> Ahead:
+        body = self.body
         is_next = start < taps  # else it is the next outer channels' turn
         first, tap = is_next.choose(block.first, block.first + self.lanes), is_next.choose(start, 0)
         tiles = ceiling(results, index(body, self.rows)).most(1)
-        share = ceiling(index(body, self.lanes * pieces), tiles)
+        share = ceiling(index(body, self.lanes * _pieces(w)), tiles)
+        return Ahead(w, self.tap_weights, first, self.outer - 1, index(body, self.strides[1][1]), tap, taps - 1, share)
 
-        def fetch(at: Index) -> None:
-            number = at // self.rows * share
-            with body.of(0), body.loop(number, (number + share).least(self.lanes * pieces)) as line:
-                lane = line // pieces
-                offset = self.number(self.tap_weights, (tap + (line - lane * pieces) * piece).least(taps - 1))
-                outer = (first + lane).least(self.outer - 1)
-                body.prefetch(self.kernel.moved(w, [outer], strides[1:2]).moved(offset))
-
-        return fetch
+    def _add_tiles(
+        self,
+        x: Pointer,
+        results: Pointer,
+        taps: Pointer,
+        packed: Pointer,
+        sums: Pointer,
+        some: Index,
+        count: Index,
+        *ahead: Any,
+    ) -> None:
+        """Add to the sums of some results those of some taps' terms, by tables of where these and the results are."""
+        with x.body.loop(0, count, self.rows) as at:
+            if ahead:
+                Ahead(*ahead).fetch(at // self.rows, self.lanes)
+            self._add_terms(x, results.moved(at), taps, packed, sums.moved(at * self.lanes), some)
 
     def _pack(self, w: Pointer, block: Block, start: Index, some: Index) -> None:
         """The elements of the kernel of some taps, for a block of outer channels.
@@ -149,77 +188,97 @@ class Tiles(Windows):
         Of as many channels as a square has, all taps come before other channels: lines of the cache that are as far
         apart as channels drive each other out of it.
         """
-        body, run = self.body, self._run()
-        if run is None:
+        body = self.body
+        if not self.is_turned:
             with body.loop(0, some) as at:
                 self._pack_one(w, block, start, at)
             return
-        with body.of(0), body.loop(0, self.lanes, self.side) as lane:
-            places = self._rows_of(w, block.first + lane)
+        run = self.size("run").most(1)
+        more = self.outer - 1, index(body, self.strides[1][1]), position(start, [run])[0], run, some
+        with body.of(0), body.loop(0, self.lanes, self.side) as lane, body.of(self.side):
+            operands = (w, self.tap_weights.moved(start), self.packed.moved(lane), block.first + lane, *more)
+            body.subroutine(f"packed_channels_{w.dtype}_{self.lanes}", self._pack_channels, operands)
 
-            def step(last: Lanes) -> list[Lanes]:
-                at = Index(last)
-                left = run - position(start + at, [run])[0]
-                return body.either(
-                    left.least(some - at) >= self.side,
-                    lambda: [self._pack_square(places, lane, start, at).value],
-                    lambda: [self._pack_column(places, lane, start, at).value],
-                )
-
-            body.while_loop([index(body, 0).value], lambda at: Index(at) < some, step)
-
-    def _rows_of(self, w: Pointer, first: Index) -> list[Pointer]:
-        """Where as many outer channels as a square has begin; beyond the last one, that."""
-        last, stride = self.outer - 1, self.arrays[1].strides[1:2]
-        return [self.kernel.moved(w, [(first + k).least(last)], stride) for k in range(self.side)]
-
-    def _run(self) -> Index | None:
-        """How many taps follow one another in the kernel, if squares of them and of outer channels are turned."""
+    def _is_turned(self) -> bool:
+        """Whether squares of taps that follow one another in the kernel, a `run`, and of outer channels are turned."""
         shape, strides = self.arrays[1].shape[2:], self.arrays[1].strides[2:]
         if not self.side or any(axis.apart > 1 for axis in self.axes) or not is_row_major(shape[1:], strides[1:]):
-            return None
-        run = count(shape if is_row_major(shape, strides) else shape[1:])
-        return None if type(run) is int and run < self.side else self.kernel.length(run).most(1)
+            return False
+        self.sizes["run"] = run = count(shape if is_row_major(shape, strides) else shape[1:])
+        return not (type(run) is int and run < self.side)
 
     def _pack_one(self, w: Pointer, block: Block, start: Index, at: Index) -> None:
         """Pack a tap for all outer channels of a block."""
-        body, stride = self.body, self.arrays[1].strides[1]
+        body, stride = self.body, self.strides[1][1]
         with body.of(self.width):
             place = w.moved(self.number(self.tap_weights, start + at))
             value = self.terms.wide(self.kernel.load(place, stride, block))
             body.store_row(value, self.packed.moved(at * self.lanes), self.whole)
 
-    def _pack_column(self, places: Sequence[Pointer], lane: Index, start: Index, at: Index) -> Index:
-        """Pack a tap for the outer channels of a square; gives the next one."""
-        body, offset = self.body, self.number(self.tap_weights, start + at)
-        for k, place in enumerate(places):
-            body.store(body.load(place.moved(offset)), self.packed.moved(at * self.lanes + lane + k))
-        return at + 1
+    def _pack_channels(
+        self,
+        w: Pointer,
+        taps: Pointer,
+        packed: Pointer,
+        first: Index,
+        last: Index,
+        stride: Index,
+        column: Index,
+        run: Index,
+        some: Index,
+    ) -> None:
+        """Pack some taps for as many outer channels as a square has, beyond the last one that one's.
 
-    def _pack_square(self, places: Sequence[Pointer], lane: Index, start: Index, at: Index) -> Index:
-        """Pack as many taps as the side of a square has, which follow one another; gives the next one."""
-        body, offset = self.body, self.number(self.tap_weights, start + at)
-        with body.of(self.side):
-            rows: list[Any] = [body.load_row(place.moved(offset), self.whole) for place in places]
-            for k, value in enumerate(transposed(rows)):
-                body.store_row(value, self.packed.moved((at + k) * self.lanes + lane), self.whole)
-        return at + self.side
+        Args:
+            taps: the table of where they are.
+            first: of the channels.
+            stride: how far channels are apart.
+            column: where the first tap is in a run of taps that follow one another.
+            run: how many of them do.
+        """
+        body, whole = w.body, Block(index(w.body, 0))
+        places = [w.moved((first + k).least(last) * stride) for k in range(self.side)]
 
-    def _tile(self, x: Pointer, at: Index, start: Index, some: Index) -> None:
-        """Add to as many results as a tile has the sums of some taps' terms, which are added up by themselves."""
-        body, terms, whole = self.body, self.terms, self.whole
-        sums = [self.sums.moved((at + r) * self.lanes) for r in range(self.rows)]
-        places = [x.moved(self.number(self.result_places, at + r)) for r in range(self.rows)]
+        def square(at: Index) -> list[Lanes]:
+            offset = self.number(taps, at)
+            with body.of(self.side):
+                rows: list[Any] = [body.load_row(place.moved(offset), whole) for place in places]
+                for k, value in enumerate(transposed(rows)):
+                    body.store_row(value, packed.moved((at + k) * self.lanes), whole)
+            return [(at + self.side).value]
+
+        def one(at: Index) -> list[Lanes]:
+            offset = self.number(taps, at)
+            for k, place in enumerate(places):
+                body.store(body.load(place.moved(offset)), packed.moved(at * self.lanes + k))
+            return [(at + 1).value]
+
+        def step(last: Lanes) -> list[Lanes]:
+            at = Index(last)
+            left = run - position(column + at, [run])[0]
+            return body.either(left.least(some - at) >= self.side, lambda: square(at), lambda: one(at))
+
+        with body.of(0):
+            body.while_loop([index(body, 0).value], lambda at: Index(at) < some, step)
+
+    def _add_terms(
+        self, x: Pointer, results: Pointer, taps: Pointer, packed: Pointer, sums: Pointer, some: Index
+    ) -> None:
+        """Add to the sums of a tile those of some taps' terms, which are added up by themselves."""
+        body, whole, rows = x.body, Block(index(x.body, 0)), range(self.rows)
+        terms = Terms(self.site, body, self.terms.dtype)
+        places = [x.moved(self.number(results, r)) for r in rows]
 
         def step(tap: Index, *last: Lanes) -> list[Lanes]:
-            offset = self.number(self.tap_places, start + tap)
-            element = body.load_row(self.packed.moved(tap * self.lanes), whole)
+            offset = self.number(taps, tap)
+            element = body.load_row(packed.moved(tap * self.lanes), whole)
             factors = [terms.wide(body.load(place.moved(offset))) for place in places]
             pairs = zip(terms.values(last), factors, strict=True)
             return parts([terms.fused(total, factor, element) for total, factor in pairs])
 
         found = body.fold(0, some, 1, parts([terms.zero()] * self.rows), step)
-        for value, place in zip(terms.values(found), sums, strict=True):
+        for value, r in zip(terms.values(found), rows, strict=True):
+            place = sums.moved(r * self.lanes)
             body.store_row(terms.sum(body.load_row(place, whole), value), place, whole)
 
     def _store(
@@ -268,13 +327,18 @@ class Tiles(Windows):
 
     def _store_turned(self, y: Pointer, outer: Index, at: Index, lane: Index, target: Index, *, more: bool) -> None:
         """Write a square of results that follow one another."""
-        body, side = self.body, range(self.side)
-        with body.of(self.side):
-            rows: list[Any] = [body.load_row(self.sums.moved((at + k) * self.lanes + lane), self.whole) for k in side]
+        sums, apart = self.sums.moved(at * self.lanes + lane), index(self.body, self.strides[2][2])
+
+        def write(sums: Pointer, y: Pointer, apart: Index) -> None:
+            body, whole, terms = y.body, Block(index(y.body, 0)), Terms(self.site, y.body, self.terms.dtype)
+            rows: list[Any] = [body.load_row(sums.moved(k * self.lanes), whole) for k in range(self.side)]
             for k, value in enumerate(transposed(rows)):
-                place = self._target(y, outer + k, target)
-                total = self.terms.sum(value, body.load_row(place, self.whole)) if more else value
-                body.store_row(total, place, self.whole)
+                place = y.moved(apart * k)
+                body.store_row(terms.sum(value, body.load_row(place, whole)) if more else value, place, whole)
+
+        with self.body.of(self.side):
+            name = f"{'added' if more else 'stored'}_squares_{y.dtype}_{self.lanes}"
+            self.body.subroutine(name, write, (sums, self._target(y, outer, target), apart))
 
     def _store_part(
         self, y: Pointer, first: Index, lanes: tuple[Index, Index], results: tuple[Index, Index], *, more: bool
@@ -292,7 +356,12 @@ class Tiles(Windows):
         self.body.store(value.to(self.terms.dtype), place)
 
     def _target(self, y: Pointer, outer: Index, offset: Index) -> Pointer:
-        return self.kernel.moved(y, [outer], self.arrays[2].strides[2:3]).moved(offset)
+        return self.kernel.moved(y, [outer], self.strides[2][2:3]).moved(offset)
+
+
+def _pieces(w: Pointer) -> int:
+    """How many lines of the cache the taps of an outer channel take that are packed at once."""
+    return CHUNK * item_size(w.dtype) // FETCHED
 
 
 def _side(kernel: Kernel, dtype: str, lanes: int) -> int:

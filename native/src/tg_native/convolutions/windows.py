@@ -18,7 +18,7 @@ from tg_native.kernels.index import Index, index
 from tg_native.kernels.lanes import constant_of
 from tg_native.loops.nest import LINE
 from tg_native.loops.terms import Terms
-from tg_native.plan.values import count, is_one
+from tg_native.plan.values import count, is_one, is_zero
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -92,18 +92,19 @@ class Windows(abc.ABC):
         self.site, self.arrays, self.axes, self.kernel, self.body = site, arrays, axes, kernel, kernel.body
         x, w, y = arrays
         self.terms = Terms(site, self.body, y.dtype)
-        kernel.takes_lengths = True
         self.lanes = max(self.body.lanes, 1)
         self.divided = self._divide()
+        self.sizes = _sizes(arrays, axes)
         self.places = kernel.read(x), kernel.read(w), kernel.write(y)
         self.ends = None if epilogue is None else epilogue.bound(kernel, self.places[2])
-        self.images, self.groups, self.channels = map(kernel.length, x.shape[:LEAD])
-        self.outer = kernel.length(w.shape[1])
+        self.images, self.groups, self.channels, self.outer = map(self.size, ("images", "groups", "channels", "outer"))
+        self.strides = [[self._stride(n, (k, axis)) for axis, n in enumerate(v.strides)] for k, v in enumerate(arrays)]
         self.is_held = not all(axis.is_inside and not self.is_apart(axis) for axis in axes)
         if self.is_held:
             plane = count([axis.room(apart=self.is_apart(axis)) for axis in axes])
             room = lengths.maximum(plane, bounded(IMAGES // item_size(x.dtype), [plane, x.shape[0], x.shape[2]]))
-            self.room, self.held = kernel.length(room), self.memory(x.dtype, room)
+            self.sizes["room"] = room
+            self.room, self.held = self.size("room"), self.memory(x.dtype, room)
         window = count([axis.most_taps for axis in axes])
         taps = lengths.maximum(window, bounded(TAPS, [window, x.shape[2]]))
         self.tap_places, self.tap_weights = self.memory("int64", taps), self.memory("int64", taps)
@@ -117,6 +118,27 @@ class Windows(abc.ABC):
     @abc.abstractmethod
     def add_block(self, phases: Sequence[Phase], sources: Sources, w: Pointer, y: Pointer, ends: Bound | None) -> None:
         """Add up the terms of a block of images and channels of a group, and run the epilogue where they are all."""
+
+    def size(self, role: object) -> Index:
+        """A length by what it is the length of: an argument, so that convolutions of other lengths are one function."""
+        return self.kernel.length(self.sizes[role], role)
+
+    def _stride(self, stride: int | Length, place: tuple[int, int]) -> int | Index:
+        """How far elements are apart, as an argument unless that is 0 or 1."""
+        return stride if type(stride) is int and _is_short(stride) else self.size(place)
+
+    def form(self) -> tuple[object, ...]:
+        """All that the function depends on besides its arguments: where this is equal the text is."""
+        pointers = [v.pointer for v in self.arrays]
+        return (
+            type(self),
+            self.lanes,
+            self.is_held,
+            tuple(v.dtype for v in self.arrays),
+            tuple(tuple(n if _is_short(n) else None for n in v.strides) for v in self.arrays),
+            tuple((axis.stride, axis.dilation, axis.spread, self.is_apart(axis)) for axis in self.axes),
+            tuple(map(pointers.index, pointers)),
+        )
 
     def _divide(self) -> str:
         """What threads share, if they do: groups, images that are large, or outer channels where these are lanes."""
@@ -142,17 +164,18 @@ class Windows(abc.ABC):
             return self.kernel.write(self.site.temporary(dtype, shape))
         size = lengths.add(count(shape), LINE // item_size(dtype))
         place = self.kernel.write(self.site.temporary(dtype, (share.threads, size)))
-        return place.moved(share.slot * self.kernel.length(size))
+        return place.moved(share.slot * self.kernel.length(size, ("shared", str(place.text))))
 
     def bounds(self, axis: str, n: Index) -> tuple[Index, Index]:
         """Where a loop over groups or images begins and ends, in the part that a call runs."""
         share = self.kernel.share
         return (share.low, share.high) if share is not None and self.divided == axis else (index(self.body, 0), n)
 
-    def number(self, table: Pointer, at: Index) -> Index:
+    @staticmethod
+    def number(table: Pointer, at: Index | int) -> Index:
         """A number of a table."""
-        with self.body.of(0):
-            found: Any = self.body.load(table.moved(at))
+        with table.body.of(0):
+            found: Any = table.body.load(table.moved(at))
         return Index(found)
 
     def product(self, numbers: Iterable[Index]) -> Index:
@@ -164,27 +187,39 @@ class Windows(abc.ABC):
         return functools.reduce(operator.add, numbers, index(self.body, 0))
 
     def write(self) -> None:
-        """Write the whole function and call it."""
+        """Write the whole function, unless one of this form is there, and call it."""
+        forms, form = self.site.function.unit.forms, self.form()
+        if self.kernel.share is not None or self.ends is not None:  # with arguments of their own
+            self._write()
+        elif form in forms:
+            self.kernel.repeat(forms[form], self.sizes)
+        else:
+            self._write()
+            forms[form] = self.kernel
+        self.site.run(self.kernel)
+
+    def _write(self) -> None:
         kernel, body = self.kernel, self.body
         with contextlib.ExitStack() as stack:
             starts = [
                 index(body, 0) if axis.phases == 1 else stack.enter_context(body.loop(0, axis.phases))
                 for axis in self.axes
             ]
-            phases = [Phase.of(kernel, axis, start) for axis, start in zip(self.axes, starts, strict=True)]
+            phases = [
+                Phase.of(kernel, axis, k, start) for k, (axis, start) in enumerate(zip(self.axes, starts, strict=True))
+            ]
             group = stack.enter_context(body.loop(*self.bounds("groups", self.groups)))
             x, w, y = (
-                kernel.moved(place, [group], [v.strides[axis]])
-                for place, v, axis in zip(self.places, self.arrays, (1, 0, 1), strict=True)
+                kernel.moved(place, [group], [strides[axis]])
+                for place, strides, axis in zip(self.places, self.strides, (1, 0, 1), strict=True)
             )
             self._blocks(phases, x, w, y, None if self.ends is None else self.ends.moved(GROUP, group))
-        self.site.run(kernel)
 
     # --- images ------------------------------------------------------------------------------------------------------
 
     def _blocks(self, phases: Sequence[Phase], x: Pointer, w: Pointer, y: Pointer, ends: Bound | None) -> None:
         """Go through blocks of images and channels of a group."""
-        body, strides = self.body, self.arrays[0].strides
+        body, strides = self.body, self.strides[0]
         most = index(body, TAPS) // self.product(phase.taps for phase in phases).most(1)
         copies = self._copies(phases) if self.is_held else None
         if copies is None:
@@ -215,9 +250,9 @@ class Windows(abc.ABC):
 
     def _as_they_lie(self, phases: Sequence[Phase]) -> tuple[Index, Steps]:
         """The offset of what the first result and tap meet, and steps from there."""
-        image, _, channel, *own = map(self.kernel.length, self.arrays[0].strides)
+        image, _, channel, *own = (index(self.body, n) for n in self.strides[0])
         pairs = list(zip(own, phases, strict=True))
-        results, taps = ([n * p.axis.step for n, p in pairs], [n * p.axis.reach for n, p in pairs])
+        results, taps = ([n * p.axis.step for n, p in pairs], [n * p.reach for n, p in pairs])
         return self.sum(p.place * n for n, p in pairs), Steps(image, channel, results, taps)
 
     def _copies(self, phases: Sequence[Phase]) -> Copies:
@@ -232,7 +267,7 @@ class Windows(abc.ABC):
 
     def _hold(self, x: Pointer, copies: Copies, counts: tuple[Index, Index], steps: Steps) -> None:
         """Copy a block of images, with zeros where there is no element."""
-        strides = self.arrays[0].strides
+        strides = self.strides[0]
         with self.body.loop(0, counts[0]) as image, self.body.loop(0, counts[1]) as channel:
             source = self.kernel.moved(x, [image, channel], [strides[0], strides[2]])
             target = self.held.moved(image * steps.image + channel * steps.channel)
@@ -240,8 +275,8 @@ class Windows(abc.ABC):
 
     def _hold_axis(self, k: int, source: Pointer, target: Pointer, copies: Copies, inside: Condition | None) -> None:
         """Copy what lies along an axis and the ones behind it, if the places along the ones before are inside."""
-        body, axis, how = self.body, self.axes[k], copies.axes[k]
-        length, stride = self.kernel.length(axis.length), self.arrays[0].strides[LEAD + k]
+        body, how = self.body, copies.axes[k]
+        length, stride = self.size(("length", k)), self.strides[0][LEAD + k]
         with body.loop(0, how.rows) as row:
             start, to = how.place + row * how.row_step, row * how.columns
             if k == len(self.axes) - 1:
@@ -257,8 +292,8 @@ class Windows(abc.ABC):
 
     def _hold_row(self, source: Pointer, start: Index, how: Held, target: Pointer, inside: Condition | None) -> None:
         """Zeros, what there is of an image, and zeros."""
-        body, axis = self.body, self.axes[-1]
-        before, behind = (index(body, 0) - start).most(0), (self.kernel.length(axis.length) - start).most(0)
+        body, axis, length = self.body, self.axes[-1], self.size(("length", len(self.axes) - 1))
+        before, behind = (index(body, 0) - start).most(0), (length - start).most(0)
         if axis.step > 1:
             before, behind = ceiling(before, how.column_step), ceiling(behind, how.column_step)
         begin, end = before.least(how.columns), behind.least(how.columns)
@@ -270,7 +305,7 @@ class Windows(abc.ABC):
                 body.store(zero, target.moved(at))
             with body.loop(begin, end) as at:
                 place = start + at * how.column_step
-                body.store(body.load(self.kernel.moved(source, [place], self.arrays[0].strides[-1:])), target.moved(at))
+                body.store(body.load(self.kernel.moved(source, [place], self.strides[0][-1:])), target.moved(at))
             with body.loop(end, how.columns) as at:
                 body.store(zero, target.moved(at))
 
@@ -278,14 +313,14 @@ class Windows(abc.ABC):
 
     def _tabulate_taps(self, phases: Sequence[Phase], channel: Index, channels: Index, steps: Steps) -> None:
         """Offsets of the taps of some channels: of what they meet, and of their own."""
-        kernel, body, strides = self.kernel, self.body, self.arrays[1].strides
+        body, strides = self.body, self.strides[1]
         with contextlib.ExitStack() as stack:
             at = stack.enter_context(body.loop(0, channels))
-            place, weight = at * steps.channel, (channel + at) * kernel.length(strides[2])
+            place, weight = at * steps.channel, (channel + at) * index(body, strides[2])
             for phase, step, stride in zip(phases, steps.taps, strides[LEAD:], strict=True):
                 tap = stack.enter_context(body.loop(0, phase.taps))
                 at, place = at * phase.taps + tap, place + tap * step
-                weight = weight + (phase.tap + tap * phase.axis.apart) * kernel.length(stride)
+                weight = weight + (phase.tap + tap * phase.axis.apart) * index(body, stride)
             with body.of(0):
                 body.store(place.value, self.tap_places.moved(at))
                 body.store(weight.value, self.tap_weights.moved(at))
@@ -301,8 +336,22 @@ class Windows(abc.ABC):
 
     def targets(self, phases: Sequence[Phase]) -> list[tuple[Index, Index]]:
         """Where the first result of a phase is along each axis, and how far its results are apart."""
-        strides = map(self.kernel.length, self.arrays[2].strides[LEAD:])
+        strides = (index(self.body, n) for n in self.strides[2][LEAD:])
         return [(phase.result * n, n * phase.axis.phases) for phase, n in zip(phases, strides, strict=True)]
+
+
+def _is_short(stride: int | Length) -> bool:
+    """Whether elements are the same or follow one another, which is part of the function."""
+    return is_zero(stride) or is_one(stride)
+
+
+def _sizes(arrays: tuple[Array, Array, Array], axes: Sequence[Axis]) -> dict[object, int | Length]:
+    """Lengths by what they are lengths of: of axes of images and kernels, and strides by array and axis."""
+    (images, groups, channels, *_), (_, outer, *_), _ = (v.shape for v in arrays)
+    found: dict[object, int | Length] = {"images": images, "groups": groups, "channels": channels, "outer": outer}
+    found.update(((k, axis), n) for k, v in enumerate(arrays) for axis, n in enumerate(v.strides))
+    names = ("length", "size", "window", "before", "reach")
+    return found | {(name, k): getattr(axis, name) for k, axis in enumerate(axes) for name in names}
 
 
 def bounded(most: int, lengths: Sequence[int | Length]) -> int:

@@ -22,6 +22,7 @@ from tg_native.graphs.tiles import TileWriter, may_be_written
 from tg_native.kernels.dtypes import item_size
 from tg_native.loops.pointwise import one_op
 from tg_native.plan.counts import counts_of
+from tg_native.plan.readers import readers_of
 from tg_native.plan.shapes import new_shapes, number_of
 from tg_native.plan.tiles import Tiles, in_tiles
 from tg_native.plan.values import Array, Scalar, row_major
@@ -29,7 +30,7 @@ from tg_native.plan.values import Array, Scalar, row_major
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from tg.graph.frozen import FrozenCheck, FrozenGraph
+    from tg.graph.frozen import FrozenCheck, FrozenGraph, Node
     from tg.graph.nodes import Constant
     from tg.link.schedule import Run
     from tg.types.tensor_type import TensorType
@@ -135,6 +136,11 @@ class GraphFunction(Statements):
     def counts(self) -> frozenset[int]:
         """The values that are counts without memory."""
         return counts_of(self.graph)
+
+    @functools.cached_property
+    def readers(self) -> Mapping[int, Sequence[Node]]:
+        """The nodes that read each value."""
+        return readers_of(self.graph)
 
     # --- memory ------------------------------------------------------------------------------------------------------
 

@@ -72,7 +72,7 @@ class Outputs:
         found = self._below(number, (ExpandDims, Squeeze, Transpose))
         maker = self.function.makers.get(found)
         is_minded = maker is not None and type(self.graph.nodes[maker].op) in MADE_AS_READ
-        if is_minded and reading(self.graph, found).number == number:
+        if is_minded and reading(self.graph, self.function.readers, found).number == number:
             self.permuted.add(found)
             return found
         return self._below(number, (ExpandDims, Squeeze))

@@ -126,7 +126,7 @@ class Site:
         shape: Any = self.types[k].shape
         if number is None or self.targets is not None:
             return self.allocate(k)
-        order = reading(self.function.graph, number).order
+        order = reading(self.function.graph, self.function.readers, number).order
         found = self.function.allocate(self.types[k].dtype, [shape[axis] for axis in order], number, as_read=True)
         strides = dict(zip(order, found.strides, strict=True))
         return found.viewed(shape, [strides[axis] for axis in range(len(shape))])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 from tg_native.kernels.body import Body
 
@@ -44,6 +44,10 @@ class Variable(abc.ABC):
     @abc.abstractmethod
     def set(self, value: Lanes, at: Index | None = None) -> None:
         """Change the value, or that at a number."""
+
+
+Operand: TypeAlias = "Variable | Index | Lanes | Pointer"
+"""What a subroutine is given."""
 
 
 class Routine(Body):
@@ -149,10 +153,8 @@ class Routine(Body):
         Python is asked in another second than `asked` holds.
         """
 
-    def subroutine(
-        self, name: str, write: Callable[..., Lanes | None], operands: Sequence[Variable | Index | Lanes]
-    ) -> Lanes | None:
-        """The value of a function of its own, if it has one, which is written once for operands of these types.
+    def subroutine(self, name: str, write: Callable[..., Lanes | None], operands: Sequence[Operand]) -> Lanes | None:
+        """The value of a function of its own, if it has one, which is written once for a name and these lanes.
 
         In place where compilers know what is worth a function.
         """

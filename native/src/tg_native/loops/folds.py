@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
     from tg_native.kernels.lanes import Elements
-    from tg_native.kernels.routine import Routine, Variable
+    from tg_native.kernels.routine import Operand, Routine, Variable
     from tg_native.loops.kernel import Kernel
     from tg_native.loops.sums import Sums
 
@@ -154,9 +154,7 @@ class Fold:
         with body.of(self.width):
             return [body.regrouped(value) for value in parts([self.none])]
 
-    def _by_function(
-        self, name: str, write: Callable[..., Lanes | None], operands: Sequence[Variable | Index | Lanes]
-    ) -> Lanes | None:
+    def _by_function(self, name: str, write: Callable[..., Lanes | None], operands: Sequence[Operand]) -> Lanes | None:
         """What adds chunks: a function for all sums of the loop, where these are so many that it is worth one."""
         if self.kernel.sums < self.body.shares_from:
             return write(*operands)

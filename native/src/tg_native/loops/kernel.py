@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, overload
 
 from tg_native.kernels.dtypes import PARTS, item_size
 from tg_native.kernels.index import INT64, Counted, Index, Pointer, index
@@ -12,7 +12,7 @@ from tg_native.kernels.routine import Block
 from tg_native.plan.values import Scalar, is_one, is_zero
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tg.types.lengths import Length
     from tg_native.kernels.lanes import Elements
@@ -61,10 +61,11 @@ class Kernel(abc.ABC):
     """The part that a call runs, where threads share the loop: along its first axis."""
     streams: bool = False
     """Whether no place in memory is come back to, as sums in memory are and what is read at positions."""
-    takes_lengths: bool = False
-    """Whether lengths that are known are arguments too, so that loops that differ in these alone are one function."""
     sums: int = 0
     """How many sums are added pairwise, each with memory of its own."""
+
+    def __init__(self) -> None:
+        self.roles: list[object] = []  # of the arguments that have some, in their order
 
     @abc.abstractmethod
     def read(self, array: Array) -> Pointer:
@@ -75,34 +76,53 @@ class Kernel(abc.ABC):
         """The place of an array that is written and that nothing else reaches."""
 
     @abc.abstractmethod
-    def length(self, length: int | Length) -> Index:
-        """A length, or the distance of elements."""
+    def length(self, length: int | Length, role: object = None) -> Index:
+        """A length, or the distance of elements.
+
+        Args:
+            role: what it is the length of, where it is an argument whether it is known or not and whatever others it
+                is equal to, so that functions that differ in lengths alone are one.
+        """
 
     @abc.abstractmethod
     def scalar(self, scalar: Scalar) -> Elements:
         """A scalar of the function in all lanes."""
 
+    def repeat(self, other: Self, lengths: Mapping[object, int | Length]) -> None:
+        """Have the body of another loop, which has been written, in place of one's own.
+
+        Args:
+            other: so far it had the same arguments in the same order, and from there on lengths with roles alone.
+            lengths: those of this loop by their roles.
+        """
+        for role in other.roles[len(self.roles) :]:
+            self.length(lengths[role], role)
+        self.body = other.body
+
     def lanes_for(self, dtypes: Iterable[str], vectors: int, length: int | Length) -> int:
         """As many lanes as some vectors have for the widest dtype, and no more than a length that is known."""
         return lanes_for(self.body.machine.vector_bytes, dtypes, vectors, length)
 
-    def is_written(self, length: int | Length) -> TypeGuard[int]:
-        """Whether a length stands in the function as the number that it is known to be."""
-        return type(length) is int and (abs(length) < 2 or not self.takes_lengths)
-
-    def offset(self, indices: Sequence[Index | int], strides: Sequence[int | Length]) -> Index:
+    def offset(self, indices: Sequence[Index | int], strides: Sequence[int | Length | Index]) -> Index:
         """The number of elements to a position."""
         total = index(self.body, 0)
         for at, stride in zip(indices, strides, strict=True):
-            total = total + index(self.body, at) * self.length(stride)
+            total = total + index(self.body, at) * self._own(stride)
         return total
 
+    def _own(self, length: int | Length | Index) -> Index:
+        return length if isinstance(length, Index) else self.length(length)
+
     @overload
-    def moved(self, place: Pointer, indices: Sequence[Index | int], strides: Sequence[int | Length]) -> Pointer: ...
-    @overload
-    def moved(self, place: Counted, indices: Sequence[Index | int], strides: Sequence[int | Length]) -> Counted: ...
     def moved(
-        self, place: Pointer | Counted, indices: Sequence[Index | int], strides: Sequence[int | Length]
+        self, place: Pointer, indices: Sequence[Index | int], strides: Sequence[int | Length | Index]
+    ) -> Pointer: ...
+    @overload
+    def moved(
+        self, place: Counted, indices: Sequence[Index | int], strides: Sequence[int | Length | Index]
+    ) -> Counted: ...
+    def moved(
+        self, place: Pointer | Counted, indices: Sequence[Index | int], strides: Sequence[int | Length | Index]
     ) -> Pointer | Counted:
         """The place at a position."""
         return place.moved(self.offset(indices, strides))
@@ -120,15 +140,15 @@ class Kernel(abc.ABC):
                 for k, n in enumerate(lengths)
             ]
 
-    def bounds(self, length: int | Length, *, first: bool) -> tuple[Index, Index]:
+    def bounds(self, length: int | Length | Index, *, first: bool) -> tuple[Index, Index]:
         """Where a loop over an axis begins and ends: over a part of the first one where threads share it."""
         if first and self.share is not None:
             return self.share.low, self.share.high
-        return index(self.body, 0), self.length(length)
+        return index(self.body, 0), self._own(length)
 
     def blocks(
         self,
-        length: int | Length,
+        length: int | Length | Index,
         write: Callable[[Block], None],
         *,
         twice: bool = False,
@@ -198,23 +218,24 @@ class Kernel(abc.ABC):
         """An element, in all lanes."""
         return place.load() if isinstance(place, Counted) else self.body.load(place)
 
-    def load(self, place: Pointer | Counted, stride: int | Length, block: Block) -> Elements:
+    def load(self, place: Pointer | Counted, stride: int | Length | Index, block: Block) -> Elements:
         """The elements of a block; lanes outside get some number."""
-        if is_zero(stride):
+        if not isinstance(stride, Index) and is_zero(stride):
             return self.load_one(place)
         if isinstance(place, Counted):
             first = self.moved(place, [block.first], [stride])
-            return first.load_apart(self.length(stride)) if self.body.lanes else first.load()
+            return first.load_apart(self._own(stride)) if self.body.lanes else first.load()
         if not self.body.lanes:
             return self.body.load(self.moved(place, [block.first], [stride]))
-        if is_one(stride):
+        if not isinstance(stride, Index) and is_one(stride):
             return self.body.load_row(place.moved(block.first), block)
-        return self.body.load_apart(place, self.length(stride), block)
+        return self.body.load_apart(place, self._own(stride), block)
 
-    def store(self, value: Elements, place: Pointer, stride: int | Length, block: Block) -> None:
+    def store(self, value: Elements, place: Pointer, stride: int | Length | Index, block: Block) -> None:
         """Write the elements of a block: where they follow one another, or, without lanes, at any distance."""
         if not self.body.lanes:
             self.body.store(value, self.moved(place, [block.first], [stride]))
             return
+        assert not isinstance(stride, Index)
         assert is_one(stride)
         self.body.store_row(value, place.moved(block.first), block)

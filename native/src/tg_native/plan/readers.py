@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tg.ops.shape import ExpandDims, Squeeze, Transpose
 
 if TYPE_CHECKING:
-    from tg.graph.frozen import FrozenGraph
+    from collections.abc import Mapping, Sequence
+
+    from tg.graph.frozen import FrozenGraph, Node
 
 
 class Reading(NamedTuple):
@@ -17,12 +19,25 @@ class Reading(NamedTuple):
     order: tuple[int, ...]
 
 
-def reading(graph: FrozenGraph, number: int) -> Reading:
-    """How a value is read: through views that permute, insert and drop axes, as long as nothing else reads."""
+def readers_of(graph: FrozenGraph) -> dict[int, list[Node]]:
+    """The nodes that read each value, each once."""
+    found: dict[int, list[Node]] = {}
+    for node in graph.nodes:
+        for number in dict.fromkeys(node.inputs):
+            found.setdefault(number, []).append(node)
+    return found
+
+
+def reading(graph: FrozenGraph, every: Mapping[int, Sequence[Node]], number: int) -> Reading:
+    """How a value is read: through views that permute, insert and drop axes, as long as nothing else reads.
+
+    Args:
+        every: the nodes that read each value, by `readers_of`.
+    """
     order: list[int | None] = [*range(graph.types[number].ndim)]
     dropped: list[int | None] = []
     while number not in graph.outputs:
-        readers = [node for node in graph.nodes if number in node.inputs]
+        readers = every.get(number, ())
         if len(readers) != 1 or type(readers[0].op) not in (ExpandDims, Squeeze, Transpose):
             break
         op: Any = readers[0].op

@@ -43,6 +43,17 @@ if TYPE_CHECKING:
     from tg_native.plan.values import Value
 
 LARGE_CONSTANT: Final = 4096  # bytes; what is larger is an argument of the code
+# Statements of a function that does little itself from which on it is compiled as it stands. What compilers do about
+# all of it at once takes time that grows with its square and more: of the gradient of 200 layers, 17,000 calls and
+# pointers, 40 s of gcc's; as they stand 1 s. Fewer than half of the statements are of scalars, each for a nanosecond.
+LONG: Final = 1000
+AS_IT_STANDS: Final = """\
+#ifdef __clang__
+#define TG_AS_IT_STANDS __attribute__((noinline, optnone))
+#else
+#define TG_AS_IT_STANDS __attribute__((noinline, optimize("O0")))
+#endif
+"""
 
 
 @final
@@ -85,7 +96,7 @@ class GraphFunction(graphs.GraphFunction):
             *([ticks.end] if ticks is not None else []),
             "return code;" if leaves else "return 0;",
         ]
-        head = f"static i64 {self.name}({parameters}) {{"
+        head = f"static {self._how(body)}i64 {self.name}({parameters}) {{"
         inside = [INDENT + line for line in (*begin, *body)] + (["done:"] if leaves else []) + [INDENT + s for s in end]
         places = [*itertools.accumulate((_height(line) for line in written), initial=sum(map(_height, begin)))]
         moved = {at for piece in pieces for at in piece.places.values()}
@@ -96,6 +107,14 @@ class GraphFunction(graphs.GraphFunction):
         return "\n".join(
             [*self.before, *([shared] if pieces else []), *(piece.text for piece in pieces), head, *inside, "}"]
         )
+
+    def _how(self, body: Sequence[str]) -> str:
+        """How the function is to be compiled, of these statements: as it stands where it is long and has no loops."""
+        own = sum(self.lines[at] is not None for at in self.scalars)
+        if len(body) < LONG or 2 * own > len(body) or any("for (" in line for line in body):
+            return ""
+        self.unit.prelude.need("as it stands", AS_IT_STANDS)
+        return "TG_AS_IT_STANDS "
 
     def _scalars_given(self) -> dict[str, str]:
         """The dtypes of inputs without axes, and of lengths, by their names."""

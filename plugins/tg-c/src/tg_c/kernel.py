@@ -21,7 +21,6 @@ from tg_native.plan.values import Scalar
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tg.backend import Length
     from tg_c.division import Division
     from tg_c.function import GraphFunction
     from tg_native.kernels.lanes import Elements
@@ -47,6 +46,7 @@ class Kernel(loops.Kernel, Tables):
     def __init__(
         self, function: GraphFunction, dtypes: Iterable[str] = (), vectors: int = 1, length: int | Length = MOST
     ) -> None:
+        super().__init__()
         self.function = function
         self.parameters: list[str] = []
         self.arguments: list[str] = []
@@ -82,10 +82,12 @@ class Kernel(loops.Kernel, Tables):
             self._known[known] = name
         return name
 
-    def length(self, length: int | Length) -> Index:
-        if self.is_written(length):
+    def length(self, length: int | Length, role: object = None) -> Index:
+        if type(length) is int and role is None:
             return index(self.body, length)
-        known = length if isinstance(length, int) else length.key
+        if role is not None and role not in self.roles:
+            self.roles.append(role)
+        known = role if role is not None else length.key if type(length) is Length else length
         name = self._parameter("n", "i64 ", self.function.length(length), ("length", known))
         return Index(Lanes(self.body, "int64", name))
 

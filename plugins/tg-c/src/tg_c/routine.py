@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tg_c.prelude import Prelude
     from tg_c.vectors import Vectors
     from tg_native.kernels.lanes import Elements
-    from tg_native.kernels.routine import Block
+    from tg_native.kernels.routine import Block, Operand
 
 CONST: Final = "const "
 T = TypeVar("T")
@@ -482,12 +482,10 @@ class Routine(Body, routine.Routine):
 
     # --- functions -------------------------------------------------------------------------------------------------
 
-    def subroutine(
-        self, name: str, write: Callable[..., Lanes | None], operands: Sequence[routine.Variable | Index | Lanes]
-    ) -> Lanes | None:
+    def subroutine(self, name: str, write: Callable[..., Lanes | None], operands: Sequence[Operand]) -> Lanes | None:
         if not self.lanes:
             return write(*operands)
-        symbol = f"tg_{name}_{self.vector_type(self._kept(operands))}_{self.abreast}"
+        symbol = f"tg_{name}_{self._kept(operands)}_{self.abreast}"
         dtype = self.prelude.results.get(symbol)
         if dtype is None:
             dtype = self.prelude.results[symbol] = self._written_apart(symbol, write, operands)
@@ -505,7 +503,7 @@ class Routine(Body, routine.Routine):
         self,
         symbol: str,
         write: Callable[..., Lanes | None],
-        operands: Sequence[routine.Variable | Index | Lanes],
+        operands: Sequence[Operand],
     ) -> str:
         """The dtype of what a function gives, which the prelude gets; "" if that is nothing."""
         body, parameters = Routine(self.prelude, Width(self.lanes, self.native)), list[str]()
@@ -518,28 +516,31 @@ class Routine(Body, routine.Routine):
         self.prelude.need(symbol, "\n".join((f"{head} {{", *body.text(), "}")))
         return result.dtype if result is not None else ""
 
-    @staticmethod
-    def _kept(operands: Sequence[routine.Variable | Index | Lanes]) -> str:
-        """The dtype of the memory that a function is given, or of the first value where it is given none."""
-        kept = (x.dtype for x in operands if isinstance(x, Local))
-        return next(kept, None) or next(x.dtype for x in operands if isinstance(x, Lanes))
+    def _kept(self, operands: Sequence[Operand]) -> str:
+        """The vectors in memory that a function is given, or of the first value where it is given none; else lanes."""
+        kept = next((x.dtype for x in operands if isinstance(x, Local)), None)
+        kept = kept or next((x.dtype for x in operands if isinstance(x, Lanes)), None)
+        return self.vector_type(kept) if kept else f"x{self.lanes}"
 
-    def _given(self, x: routine.Variable | Index | Lanes) -> Sequence[str]:
+    def _given(self, x: Operand) -> Sequence[str]:
         """What a function is given for an operand."""
         if isinstance(x, Index):
             return [str(x.value.text)]
+        if isinstance(x, Pointer):
+            return [str(x.text)]
         if isinstance(x, Local):
             return x.names
         assert isinstance(x, Lanes)
         return self.texts(x)
 
-    def _received(
-        self, body: Routine, name: str, x: routine.Variable | Index | Lanes, parameters: list[str]
-    ) -> Local | Index | Lanes:
+    def _received(self, body: Routine, name: str, x: Operand, parameters: list[str]) -> Local | Index | Lanes | Pointer:
         """An operand as a function has it; adds its parameters."""
         if isinstance(x, Index):
             parameters.append(f"i64 {name}")
             return Index(Lanes(body, "int64", name, SHARED))
+        if isinstance(x, Pointer):
+            parameters.append(f"{x.form}{WORDS[x.dtype]} *{name}")
+            return Pointer(body, x.dtype, name, x.form)
         assert isinstance(x, Local | Lanes)
         names = tuple(f"{name}{k}" for k in range(self.abreast))
         star = "*" if isinstance(x, Local) else ""

@@ -6,7 +6,7 @@ import abc
 import contextlib
 from typing import TYPE_CHECKING, Any, final
 
-from tg_native.kernels.index import Condition, Index, index
+from tg_native.kernels.index import Condition, Index, Pointer, index
 from tg_native.kernels.lanes import Lanes
 from tg_native.kernels.routine import Routine, Variable
 from tg_numba.assembly import ITEMS, Lines
@@ -15,7 +15,7 @@ from tg_numba.interrupts import interrupted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tg_native.kernels.index import Pointer
+    from tg_native.kernels.routine import Operand
 
 INT64 = "i64"
 
@@ -233,9 +233,7 @@ class Flow(Lines, Routine):
 
     # --- functions -------------------------------------------------------------------------------------------------
 
-    def subroutine(
-        self, name: str, write: Callable[..., Lanes | None], operands: Sequence[Variable | Index | Lanes]
-    ) -> Lanes | None:
+    def subroutine(self, name: str, write: Callable[..., Lanes | None], operands: Sequence[Operand]) -> Lanes | None:
         given = [self._argument(x) for x in operands]
         symbol = f"tg.{name}.{self.lanes}"
         known = self.module.results.get(symbol)
@@ -255,16 +253,18 @@ class Flow(Lines, Routine):
         return Lanes(self, known, self.made(f"call {self.kind(known)} @{symbol}({arguments})"))
 
     @staticmethod
-    def _argument(x: Variable | Index | Lanes) -> tuple[str, str]:
-        if isinstance(x, Slot):
-            return "ptr", x.text
+    def _argument(x: Operand) -> tuple[str, str]:
+        if isinstance(x, Slot | Pointer):
+            return "ptr", str(x.text)
         if isinstance(x, Index):
             return INT64, str(x.value.text)
         assert isinstance(x, Lanes)
         return x.operand
 
     @staticmethod
-    def _received(body: Flow, x: Variable | Index | Lanes, name: str) -> Any:
+    def _received(body: Flow, x: Operand, name: str) -> Any:
+        if isinstance(x, Pointer):
+            return Pointer(body, x.dtype, name, x.form)
         if isinstance(x, Slot):
             return Slot(body, x.dtype, name, x.lanes)
         if isinstance(x, Index):

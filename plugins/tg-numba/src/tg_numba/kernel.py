@@ -39,14 +39,15 @@ class Kernel(loops.Kernel, Tables):
 
         Without dtypes: with single elements.
         """
+        super().__init__()
         self.function = function
         self.body = Body(Module(), lanes_for(vector_bytes(), dtypes, vectors, length))
         self.arguments: list[tuple[str, str]] = []  # type, and operand in the function of the graph
-        self._names: dict[tuple[str, str, int | None], str] = {}  # of these here
+        self._names: dict[tuple[str, str, object], str] = {}  # of these here
         self._heads: list[str] = []
         self._numbers: dict[int, str] = {}  # the arguments that are numbers, and their dtypes
 
-    def _argument(self, kind: str, operand: str, attribute: str = "", place: int | None = None) -> str:
+    def _argument(self, kind: str, operand: str, attribute: str = "", place: object = None) -> str:
         """The name of an argument; `place` among the operands of the loop, if equal ones are not to be one."""
         known = self._names.get((kind, operand, place))
         if known is None:
@@ -65,11 +66,13 @@ class Kernel(loops.Kernel, Tables):
         """An address that the function of the graph knows."""
         return self._argument("ptr", operand)
 
-    def length(self, length: int | Length) -> Index:
+    def length(self, length: int | Length, role: object = None) -> Index:
         text = self.function.length(length)
-        if self.is_written(length):
+        if type(length) is int and role is None:
             return index(self.body, length)
-        return Index(Lanes(self.body, "int64", self._argument("i64", text)))
+        if role is not None and role not in self.roles:
+            self.roles.append(role)
+        return Index(Lanes(self.body, "int64", self._argument("i64", text, place=role)))
 
     def scalar(self, scalar: Scalar) -> Elements:
         count = len(self.arguments)
@@ -109,10 +112,9 @@ class Kernel(loops.Kernel, Tables):
 
     def finish(self) -> Written:
         """The function; `arguments` are what it is called with from now on."""
-        self.body.do("ret void")
         self.gather([operand for _, operand in self.arguments], self.function.slots, self._numbers)
         head = f"define void @loop({', '.join(self._heads)}) nounwind {ALIGNED}"
-        return Written(self.body.module, f"{head} {{\n{self.body.text()}\n}}")
+        return Written(self.body.module, f"{head} {{\n{self.body.text()}\n  ret void\n}}")
 
 
 def _element(name: str, kind: str, table: str, number: int) -> tuple[str, str]:
