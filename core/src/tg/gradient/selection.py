@@ -53,7 +53,7 @@ from tg.ops.elementwise.comparison import isinf, logical_or, not_equal, where
 from tg.ops.elementwise.record import align_ranks
 from tg.ops.indexing import Slice, SliceUpdate
 from tg.ops.reduction import Reduce
-from tg.ops.shape import Named, broadcast_to, expand_dims_at, matrix_transpose
+from tg.ops.shape import Named, broadcast_to, expand_dims_at, matrix_transpose, squeeze
 from tg.ops.shape_ops import BroadcastTo, Concatenate, ExpandDims, split_sizes
 from tg.types.dtypes import BOOL, is_inexact, numpy_dtype
 from tg.types.lengths import same
@@ -199,6 +199,24 @@ class Supports:
             b = asked_opposite(_opposite(b, x, right.asked, -2), b)
         found: Variable = MatMul()(a, b)
         return found if isinstance(whole, bool) else where(whole, found, zero_of(found))
+
+    def rows(self, dy: Variable, *factors: Variable) -> Callable[..., Variable]:
+        """A function of what has a row, or a number, for each row of dy: another one, 0 unless given, of some.
+
+        They are those that are 0 by selection or not asked for as a whole, if one of the factors that they are
+        multiplied by may be infinite.
+        """
+        first = EVERYWHERE if all(map(self._stays_finite, factors)) else self.of(dy)
+        selected, asked = (any_along(s, dy, -1) for s in (first.selected, first.asked))
+
+        def of_rows(v: Variable, other: float = 0) -> Variable:
+            fill = numpy_dtype(v.type.dtype).type(other)
+            s, t = (squeeze(c, -1) if has_axes(c) and v.type.ndim < dy.type.ndim else c for c in (selected, asked))
+            if s is not True:
+                v = where(s, v, fill)
+            return v if t is True else asked_opposite(t, v) if not other else where(t, v, fill)
+
+        return of_rows
 
     def _stays_finite(self, v: Variable) -> bool:
         return _is_finite(v) or self.is_regular(v)

@@ -21,7 +21,7 @@ from tg.types.dtypes import in_float32, is_float, is_inexact, numpy_dtype
 from tg.variables.conversion import as_variable, axes_from_end, axis_from_end, need_axes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tg.graph.nodes import Variable
     from tg.types.tensor_type import TensorType
@@ -114,7 +114,7 @@ class Share(Op):
         if dz is None:
             return (None, None)
         kind = numpy_dtype(z.type.dtype).type
-        return (through_shares(tools, dz, where(equal(y, kind(-np.inf)), kind(np.nan), z), self.axes), None)
+        return (through_shares(tools.times, dz, where(equal(y, kind(-np.inf)), kind(np.nan), z), self.axes), None)
 
 
 def _is_logarithm(y: Variable, x: Variable, axes: tuple[int, ...]) -> bool:
@@ -124,7 +124,9 @@ def _is_logarithm(y: Variable, x: Variable, axes: tuple[int, ...]) -> bool:
     return below is not None and below.op == LogSumExp(axes) and key_of(below.inputs[0]) == key_of(x)
 
 
-def through_shares(tools: Any, dy: Variable, y: Variable, axes: tuple[int, ...]) -> Variable | None:
+def through_shares(
+    times: Callable[[Variable, Variable], Variable | None], dy: Variable, y: Variable, axes: tuple[int, ...]
+) -> Variable | None:
     """y * (dy - sum(dy * y)) for shares y.
 
     Where one share is nearly 1, dy has lost against the sum what is left: the dy of that share is taken off before.
@@ -132,11 +134,11 @@ def through_shares(tools: Any, dy: Variable, y: Variable, axes: tuple[int, ...])
     if is_float(y.type.dtype):
         of_most = where(_is_most(y), dy, numpy_dtype(dy.type.dtype).type(0))
         dy = subtract(dy, expand_dims_at(reduce_sum(of_most, axes), axes))
-    product = tools.times(dy, y)
+    product = times(dy, y)
     if product is None:
         return None
     inner = expand_dims_at(reduce_sum(product, axes), axes)
-    return tools.times(subtract(dy, inner), y)  # type: ignore[no-any-return]
+    return times(subtract(dy, inner), y)
 
 
 def _is_most(y: Variable) -> Variable:
@@ -219,7 +221,7 @@ class Softmax(Op):
         (y,), (dy,) = outputs, cotangents
         if dy is None:
             return (None,)
-        return (through_shares(tools, dy, y, (self.axis,)),)
+        return (through_shares(tools.times, dy, y, (self.axis,)),)
 
 
 @final

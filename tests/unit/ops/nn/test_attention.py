@@ -9,7 +9,7 @@ import pytest
 
 import tg
 from tg.errors import DtypeError, InputError, ShapeError
-from tg.ops.nn.attention import Attention
+from tg.ops.nn.attention import Attention, AttentionGradient
 
 attention = tg.nn.scaled_dot_product_attention
 DRAWS = np.random.default_rng(7)
@@ -109,6 +109,42 @@ def test_dropout_is_that_of_the_weights() -> None:
 def test_it_is_one_op_until_a_backend_lacks_it() -> None:
     x = tg.tensor(shape=(3, 2))
     assert attention(x, x, x, is_causal=True).op == Attention(True, False, None)
+
+
+def test_its_gradient_is_one_op_that_reads_what_the_value_has() -> None:
+    q, k, v = (tg.tensor(shape=(3, 2)) for _ in range(3))
+    y = attention(q, k, v, is_causal=True)
+    (dq,) = tg.grad(tg.sum(y), [q])
+    assert dq.op == AttentionGradient(True, False, None)
+    assert dq.apply.inputs[3].apply is y.apply
+    assert dq.apply.inputs[4].apply is y.apply
+
+
+def test_forward_mode_agrees_with_reverse_mode() -> None:
+    arrays = [DRAWS.normal(size=s) for s in ((2, 5, 4), (2, 7, 4), (2, 7, 3), (5, 7))]
+    given = [tg.tensor(shape=a.shape) for a in arrays]
+    y = tg.sum(tg.sin(attention(*given, is_causal=True)))
+    tangents = [DRAWS.normal(size=a.shape) for a in arrays]
+    (forward,) = tg.jvp([y], given, tangents)
+    reverse = sum(tg.sum(dx * t) for dx, t in zip(tg.grad(y, given), tangents, strict=True))
+    again = tg.jvp(tg.grad(y, given), given, tangents)  # forward over reverse
+    twice = tg.grad(forward, given)
+    found = tg.function(given, [forward, reverse, *again, *twice], backend="perform")(*arrays)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-13)
+    for a, b in zip(found[2:6], found[6:], strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-13)
+
+
+def test_queries_whose_results_are_not_selected_leak_nothing() -> None:
+    q, k, v, takes = tg.matrix(), tg.matrix(), tg.matrix(), tg.vector(dtype="bool")
+    y = tg.where(takes[:, None], attention(1 / q, k, v), 0.0)
+    slopes = tg.grad(tg.sum(tg.sin(y)), [k, v])
+    arrays = [DRAWS.normal(size=s) for s in ((4, 3), (5, 3), (5, 2))]
+    f = tg.function([q, k, v, takes], slopes, backend="perform")
+    want = f(*arrays, np.array([True, False, True, True]))
+    arrays[0][1] = 0
+    for a, b in zip(f(*arrays, np.array([True, False, True, True])), want, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize(

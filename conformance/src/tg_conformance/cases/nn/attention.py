@@ -61,6 +61,49 @@ def _gradients(q: Any, k: Any, v: Any, m: Any) -> tuple[Any, ...]:
     return scores @ k * scale, scores.T @ q * scale, shares.T @ np.ones((len(q), v.shape[1])), scores
 
 
+def _alone(mask: Any, *, is_causal: bool = False) -> Any:
+    """A mask of numbers for both: what is no key of a query is -inf."""
+    if mask.dtype == bool:
+        mask = np.where(mask, 0.0, -INF)
+    return np.where(np.tri(*mask.shape[-2:]) > 0, mask, -INF) if is_causal else mask
+
+
+def _of_cotangents(q: Any, k: Any, v: Any, dy: Any, mask: Any, groups: int = 1) -> tuple[Any, ...]:
+    """The cotangents of q, k and v for that of the result, by the weights and the slopes of their scores."""
+    k, v = (np.repeat(x, groups, axis=-3) if groups > 1 else x for x in (k, v))
+    scale, s = 1 / np.sqrt(q.shape[-1]), k.shape[-2]
+    shares = weighted(q, k, np.broadcast_to(np.eye(s, dtype=q.dtype), (*k.shape[:-2], s, s)), mask)
+    slopes = dy @ np.swapaxes(v, -1, -2)
+    slopes = shares * (slopes - np.sum(slopes * shares, -1, keepdims=True))
+    found = slopes @ k * scale, np.swapaxes(slopes, -1, -2) @ q * scale, np.swapaxes(shares, -1, -2) @ dy
+    if groups == 1:
+        return found
+    dq, *rest = found
+    return dq, *(np.sum(x.reshape(*x.shape[:-3], -1, groups, *x.shape[-2:]), -3) for x in rest)
+
+
+def _pulled(name: str, inputs: Any, *, groups: int = 1, is_causal: bool = False, **options: Any) -> Case:
+    """The cotangents of more queries and keys than a block has: of the sum of y dy."""
+
+    def found(q: Any, k: Any, v: Any, dy: Any, mask: Any = None) -> Any:
+        y = attention(q, k, v, mask, is_causal=is_causal, enable_gqa=groups > 1)
+        return tg.grad(tg.sum(y * dy), [q, k, v])
+
+    def want(q: Any, k: Any, v: Any, dy: Any, mask: Any = None) -> Any:
+        given = np.zeros((q.shape[-2], k.shape[-2])) if mask is None else mask
+        return _of_cotangents(q, k, v, dy, _alone(given, is_causal=is_causal), groups)
+
+    return Case(
+        found,
+        inputs,
+        name=name,
+        layouts=("C", "transposed"),
+        condition=lambda q, k, v, *rest: (_terms(q, k, v) * 4, _terms(k, q, v) * 4, _terms(k, q, v) * 4),
+        oracle=want,
+        **options,
+    )
+
+
 WRITTEN: Final = (
     Case(
         attention,
@@ -114,6 +157,43 @@ WRITTEN: Final = (
         layouts=("C",),
         condition=_terms,
         oracle=weighted,
+    ),
+    Case(
+        attention,
+        [f64(2, 1, 5), f64(2, 300, 5), f64(2, 300, 3), b1(300)],
+        name="attention of one query",
+        condition=_terms,
+        oracle=weighted,
+    ),
+    Case(
+        lambda q, k, v: attention(q, k, v, is_causal=True),
+        [f64(2, 150, 9), f64(2, 270, 9), f64(2, 270, 20)],
+        name="attention of blocks of keys",
+        dtypes=("float32", "float64"),
+        condition=_terms,
+        oracle=lambda q, k, v: weighted(q, k, v, is_causal=True),
+    ),
+    _pulled("gradient of attention", [f64(2, 5, 4), f64(2, 7, 4), f64(2, 7, 3), f64(2, 5, 3)]),
+    _pulled(
+        "gradient of causal attention of blocks",
+        [f64(150, 9), f64(270, 9), f64(270, 20), f64(150, 20)],
+        is_causal=True,
+    ),
+    _pulled(
+        "gradient of attention of grouped heads",
+        [f64(4, 30, 6), f64(2, 140, 6), f64(2, 140, 6), f64(4, 30, 6), b1(4, 30, 140)],
+        groups=2,
+        is_causal=True,
+    ),
+    Case(
+        tg.vmap(lambda q, k, v: tg.grad(tg.sum(attention(q, k, v)), [q, k, v]), in_axes=(0, None, 0)),
+        [f64("n", 3, 4), f64(5, 4), f64("n", 5, 2)],
+        name="gradient of attention in a batch",
+        layouts=("C",),
+        condition=lambda q, k, v: (_terms(q, k, v) * 4, _terms(k, q, v) * 4, _terms(k, q, v) * 4),
+        oracle=lambda q, k, v: _of_cotangents(
+            q, np.broadcast_to(k, (len(q), *k.shape)), v, np.ones((*q.shape[:2], v.shape[2])), np.zeros((3, 5))
+        ),
     ),
     Case(
         tg.vmap(attention, in_axes=(0, None, 0)),

@@ -1,4 +1,4 @@
-"""Scaled dot-product attention: one op, which a backend may compute without writing down the table of weights."""
+"""Scaled dot-product attention and its gradient: ops that a backend may compute without the table of weights."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from tg.ops.elementwise.record import align_ranks
 from tg.ops.family import Family
 from tg.ops.nn.dropout import dropped, is_needed
 from tg.ops.reduction import Reduce, reduce_sum
-from tg.ops.shape import broadcast_to, expand_dims_at, matrix_transpose, reshape
-from tg.ops.softmax import through_shares
+from tg.ops.shape import broadcast_to, expand_dims_at, matrix_transpose, reshape, sum_to
+from tg.ops.softmax import LogSumExp, through_shares
 from tg.ops.statistics import as_floating
-from tg.types.dtypes import is_complex, is_float, numpy_dtype
+from tg.types.dtypes import in_float32, is_complex, is_float, numpy_dtype
 from tg.types.lengths import broadcast, require_same
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, need_axes, promoted
@@ -71,24 +71,11 @@ class MaskedSoftmax(Op):
     ) -> Sequence[Variable | None]:
         """y * (dy - sum(dy * y)), which is 0 where all of y is."""
         (y,), (dy,) = outputs, cotangents
-        return (None if dy is None else through_shares(tools, dy, y, (self.axis,)),)
+        return (None if dy is None else through_shares(tools.times, dy, y, (self.axis,)),)
 
 
-@final
-class Attention(Op):
-    """Each query's mean of the values, weighted by softmax(scale q k' + mask); 0 where no key takes part.
-
-    A mask of bool is True where a key takes part, one of numbers is added. With `is_causal` query i sees the keys up to
-    i. With `is_grouped` the heads, on the third axis from the end, are more for q than for k and v: each of theirs is
-    that of so many consecutive ones of q. The scale is 1 / sqrt(d) where it is None.
-
-    Shapes:
-        q (..., t, d), k (..., s, d), v (..., s, e), [mask (..., t, s)] -> (..., t, e)
-    Dtypes:
-        one real floating dtype, or bool for the mask; of halves all is computed in float32, and rounded once.
-    Source:
-        torch.nn.functional.scaled_dot_product_attention
-    """
+class Attending(Op):
+    """What attention and its gradient have in common: which keys a query sees, and their weights."""
 
     is_causal: bool = False
     is_grouped: bool = False
@@ -96,10 +83,14 @@ class Attention(Op):
     has_expansion = True
     repeats = True
 
-    def infer(self, q: TensorType, k: TensorType, v: TensorType, *masks: TensorType) -> tuple[TensorType, ...]:
-        """The leading axes that all broadcast to, the queries, and the length of a value."""
-        operands = (q, k, v, *masks)
-        _need_types(operands, 3 if self.is_grouped else 2)
+    def lead(self, q: TensorType, k: TensorType, v: TensorType, *masks: TensorType) -> list[Any]:
+        """The leading axes that those of all operands broadcast to.
+
+        Raises:
+            DtypeError: an operand is complex, or the mask neither bool nor of the dtype of the others.
+            ShapeError: ranks differ or are too small, or lengths do not fit.
+        """
+        _need_types((q, k, v, *masks), 3 if self.is_grouped else 2)
         require_same(q.shape[-1], k.shape[-1], lambda: f"{NAME}: lengths of queries and keys")
         require_same(k.shape[-2], v.shape[-2], lambda: f"{NAME}: numbers of keys and values")
         if self.is_grouped:
@@ -116,32 +107,32 @@ class Attention(Op):
             require_same(scores[-2], q.shape[-2], lambda: f"{NAME}: queries of the mask")
             require_same(scores[-1], k.shape[-2], lambda: f"{NAME}: keys of the mask")
             lead = scores[:-2]
-        return (TensorType(q.dtype, (*lead, q.shape[-2], v.shape[-1])),)
+        return lead
 
-    def expansion(self, *inputs: Variable) -> Variable:
-        """As it is written, of operands in float32 at least."""
-        return self.written(inputs, lambda shares: shares)
-
-    def written(self, inputs: Sequence[Variable], between: Callable[[Variable], Variable]) -> Variable:
-        """The expansion, with a function of the weights (..., t, s) between the softmax and their product with v."""
-        q, k, v, *masks = (x if x.type.dtype == "bool" else widened(x) for x in inputs)
-        queries, keys, heads = q.shape[-2], k.shape[-2], q.shape[-3] if self.is_grouped else 1
-        if self.is_grouped:
-            q, k, v, masks = _in_groups(q, k, v, masks)
-        scores = MatMul()(self._scaled(q), matrix_transpose(k))
+    def scores(self, q: Variable, k: Variable, masks: Sequence[Variable]) -> Variable:
+        """What the weights are the softmax of: scale q k' + mask, -inf where a key takes no part."""
+        scores: Variable = MatMul()(self._scaled(q), matrix_transpose(k))
         chosen = [m for m in masks if m.type.dtype == "bool"]
         if len(chosen) < len(masks):
             scores = add(scores, masks[0])
         if self.is_causal:
-            chosen.append(greater_equal(expand_dims_at(iota(queries), (-1,)), iota(keys)))
+            chosen.append(greater_equal(expand_dims_at(iota(q.shape[-2]), (-1,)), iota(k.shape[-2])))
         if chosen:
             chosen = align_ranks([*chosen, scores])[:-1]
             takes_part = chosen[0] if len(chosen) == 1 else logical_and(*chosen)
             scores = where(takes_part, scores, numpy_dtype(scores.type.dtype).type(-np.inf))
-        y = MatMul()(between(MaskedSoftmax(-1)(scores)), v)
+        return scores
+
+    def in_groups(self, *operands: Variable) -> list[Variable]:
+        """q, k, v, and masks, in float32 at least; of grouped heads with an axis for those that share one of k."""
+        q, k, v, *masks = (x if x.type.dtype == "bool" else widened(x) for x in operands)
+        return _in_groups(q, k, v, masks) if self.is_grouped else [q, k, v, *masks]
+
+    def in_heads(self, x: Variable, like: Variable) -> Variable:
+        """What has been found for queries in groups, by the heads that these have; in the dtype of `like`."""
         if self.is_grouped:
-            y = reshape(y, (*y.shape[:-4], heads, *y.shape[-2:]))
-        return cast_variable(y, inputs[0].type.dtype)
+            x = reshape(x, (*x.shape[:-4], like.shape[-3], *x.shape[-2:]))
+        return cast_variable(x, like.type.dtype)
 
     def _scaled(self, q: Variable) -> Variable:
         """The queries times the scale: they are fewer than the scores."""
@@ -152,11 +143,140 @@ class Attention(Op):
             return multiply(q, kind(1 / math.sqrt(length or 1)))
         return divide(q, sqrt(cast_variable(as_size_variable(q.shape[-1]), q.type.dtype)))
 
+
+@final
+class Attention(Attending):
+    """Each query's mean of the values, weighted by softmax(scale q k' + mask); 0 where no key takes part.
+
+    A mask of bool is True where a key takes part, one of numbers is added. With `is_causal` query i sees the keys up to
+    i. With `is_grouped` the heads, on the third axis from the end, are more for q than for k and v: each of theirs is
+    that of so many consecutive ones of q. The scale is 1 / sqrt(d) where it is None.
+
+    The second result, the logarithms of the sums of exponentials, is for `AttentionGradient` alone: a backend that has
+    rules for both may hand over something else there.
+
+    Shapes:
+        q (..., t, d), k (..., s, d), v (..., s, e), [mask (..., t, s)] -> (..., t, e), (..., t)
+    Dtypes:
+        one real floating dtype, or bool for the mask; of halves all is computed in float32, and rounded once. That of
+        the second result is not rounded.
+    Source:
+        torch.nn.functional.scaled_dot_product_attention
+    """
+
+    def infer(self, q: TensorType, k: TensorType, v: TensorType, *masks: TensorType) -> tuple[TensorType, ...]:
+        """The leading axes that all broadcast to, the queries, and the length of a value."""
+        lead = self.lead(q, k, v, *masks)
+        return (
+            TensorType(q.dtype, (*lead, q.shape[-2], v.shape[-1])),
+            TensorType(in_float32(q.dtype), (*lead, q.shape[-2])),
+        )
+
+    def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
+        """As it is written, of operands in float32 at least."""
+        return self.written(inputs, lambda shares: shares)
+
+    def written(self, inputs: Sequence[Variable], between: Callable[[Variable], Variable]) -> tuple[Variable, Variable]:
+        """The expansion, with a function of the weights (..., t, s) between the softmax and their product with v."""
+        q, k, v, *masks = self.in_groups(*inputs)
+        scores = self.scores(q, k, masks)
+        y = self.in_heads(MatMul()(between(MaskedSoftmax(-1)(scores)), v), inputs[0])
+        sums = LogSumExp((-1,))(scores)
+        return y, reshape(sums, y.shape[:-1]) if self.is_grouped else sums
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """By `AttentionGradient`, of operands repeated along the leading axes; for a mask that of its scores.
+
+        Rows of the cotangent that are 0 by selection meet nothing of their queries, as in products of matrices.
+        """
+        (dy, _), fields = cotangents, (self.is_causal, self.is_grouped, self.scale)
+        if dy is None:
+            return (None,) * len(inputs)
+        q, k, v, *masks = inputs
+        y, sums = outputs
+        lead = y.shape[:-2]
+        heads = (*lead[:-1], k.shape[-3]) if self.is_grouped else lead
+        whole = [broadcast_to(x, (*n, *x.shape[-2:])) for x, n in ((q, lead), (k, heads), (v, heads))]
+        rows = tools.supports.rows(dy, *(x for x in inputs if x.type.dtype != "bool"))
+        whole[0], y, masks = rows(whole[0]), rows(y), [m if m.type.dtype == "bool" else rows(m) for m in masks]
+        sums = rows(sums, -np.inf)
+        found = AttentionGradient(*fields)(*whole, *masks, y, sums, dy)
+        slopes = [None if m.type.dtype == "bool" else self._of_mask(whole, m, dy) for m in masks]
+        return (*(sum_to(dx, x.shape) for dx, x in zip(found, (q, k, v), strict=True)), *slopes)
+
+    def _of_mask(self, operands: Sequence[Variable], mask: Variable, dy: Variable) -> Variable:
+        """The cotangent of numbers that are added to the scores."""
+        slopes = _slopes(self, operands, [mask], dy)[0]
+        if self.is_grouped:
+            slopes = reshape(slopes, (*dy.shape[:-1], operands[1].shape[-2]))
+        return sum_to(cast_variable(slopes, mask.type.dtype), mask.shape)
+
+    def pushforward(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """Through the expansion."""
+        return tools.pushforward_of_expansion(self, inputs, tangents)  # type: ignore[no-any-return]
+
     def batch(self, tools: Any, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]) -> Sequence[Variable]:
         """The batch is one more leading axis."""
-        return (
-            self(*(v if b else expand_dims_at(v, (-v.type.ndim - 1,)) for v, b in zip(inputs, batched, strict=True))),
+        y, sums = self(
+            *(v if b else expand_dims_at(v, (-v.type.ndim - 1,)) for v, b in zip(inputs, batched, strict=True))
         )
+        return y, sums
+
+
+@final
+class AttentionGradient(Attending):
+    """The cotangents of queries, keys and values for that of their attention, dy.
+
+    For the weights w = softmax(scale q k' + mask) and the slopes s = w (dy v' - sum(dy v' w)) of what they are the
+    softmax of: dq = scale s k, dk = scale s' q, dv = w' dy. Both results of the attention, `y` and `sums`, are operands
+    too, so that weights need not be summed again: they follow from the others, and no derivative goes through them.
+
+    Shapes:
+        q (..., t, d), k (..., s, d), v (..., s, e), [mask (..., t, s)], y (..., t, e), sums (..., t), dy (..., t, e)
+        -> dq (..., t, d), dk (..., s, d), dv (..., s, e); leading axes are equal but for a mask, whose broadcast
+    Dtypes:
+        those of `Attention`; of halves all is computed in float32, and rounded once.
+    """
+
+    def infer(self, *types: TensorType) -> tuple[TensorType, ...]:
+        """The types of q, k and v."""
+        *operands, y, sums, dy = types
+        q, k, v = operands[:3]
+        wanted = Attention(self.is_causal, self.is_grouped, self.scale).infer(*operands)
+        if dy.dtype != q.dtype or (y.dtype, sums.dtype) != tuple(t.dtype for t in wanted):
+            raise DtypeError(message(f"{NAME}: found results {y}, {sums}, {dy}, needed {wanted[0]}, {wanted[1]}"))
+        for t, like in ((y, wanted[0]), (sums, wanted[1]), (dy, wanted[0])):
+            _need_shape(t.shape, like.shape)
+        for t in (q, k, v):
+            _need_shape(t.shape[:-2][: -1 if self.is_grouped else None], dy.shape[: len(t.shape) - 2 - self.is_grouped])
+        return q, k, v
+
+    def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
+        """As it is written, of weights that are computed again."""
+        *operands, _, _, dy = inputs
+        (q, k, v), masks = operands[:3], operands[3:]
+        slopes, shares, rows = _slopes(self, (q, k, v), masks, dy)
+        queries, keys, *_ = self.in_groups(q, k, v)
+        of_queries = self.in_heads(self._scaled(MatMul()(slopes, keys)), q)
+        found = [MatMul()(matrix_transpose(slopes), self._scaled(queries)), MatMul()(matrix_transpose(shares), rows)]
+        if self.is_grouped:
+            found = [reduce_sum(x, (-3,)) for x in found]
+        return of_queries, *(cast_variable(dx, x.type.dtype) for dx, x in zip(found, (k, v), strict=True))
+
+
+def _slopes(
+    op: Attending, operands: Sequence[Variable], masks: Sequence[Variable], dy: Variable
+) -> tuple[Variable, Variable, Variable]:
+    """The cotangents of scores for that of the results, the weights, and the cotangent by groups of heads."""
+    q, k, v, *of_scores = op.in_groups(*operands, *masks)
+    shares, (rows, *_) = MaskedSoftmax(-1)(op.scores(q, k, of_scores)), op.in_groups(dy, *operands[1:])
+    slopes = through_shares(multiply, MatMul()(rows, matrix_transpose(v)), shares, (-1,))
+    assert slopes is not None
+    return slopes, shares, rows
 
 
 def _need_types(operands: Sequence[TensorType], least: int) -> None:
@@ -189,7 +309,12 @@ def _broadcast(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
     return [broadcast(m, n, lambda: f"{NAME}: leading axes") for m, n in zip(a, b, strict=True)]
 
 
-def _in_groups(q: Variable, k: Variable, v: Variable, masks: list[Variable]) -> tuple[Any, ...]:
+def _need_shape(shape: Sequence[Any], like: Sequence[Any]) -> None:
+    for m, n in zip(shape, like, strict=True):
+        require_same(m, n, lambda: f"{NAME}: results")
+
+
+def _in_groups(q: Variable, k: Variable, v: Variable, masks: list[Variable]) -> list[Variable]:
     """The operands with an axis for the queries' heads that share those of keys and values."""
     many, few = q.shape[-3], k.shape[-3]
     group = many // few
@@ -202,7 +327,7 @@ def _in_groups(q: Variable, k: Variable, v: Variable, masks: list[Variable]) -> 
             return expand_dims_at(mask, (-3,))
         return split(broadcast_to(mask, (*mask.shape[:-3], many, *mask.shape[-2:])))
 
-    return split(q), expand_dims_at(k, (-3,)), expand_dims_at(v, (-3,)), [of_heads(m) for m in masks]
+    return [split(q), expand_dims_at(k, (-3,)), expand_dims_at(v, (-3,)), *(of_heads(m) for m in masks)]
 
 
 def scaled_dot_product_attention(
@@ -263,10 +388,9 @@ def scaled_dot_product_attention(
         made[-1] = expand_dims_at(made[-1], (-1,))
     op = Attention(bool(is_causal), bool(enable_gqa), None if scale is None else float(scale))
     made, needed = align_ranks(made), is_needed(NAME, dropout_p, dropout_key, training=True)
-    y = op(*made)
     if not needed:
-        return y  # type: ignore[no-any-return]
-    return op.written(made, lambda shares: dropped(NAME, shares, dropout_p, dropout_key, shares.shape))
+        return op(*made)[0]  # type: ignore[no-any-return]
+    return op.written(made, lambda shares: dropped(NAME, shares, dropout_p, dropout_key, shares.shape))[0]
 
 
 def _need_real(operands: Sequence[Variable]) -> None:
@@ -284,7 +408,7 @@ def _as_scalar(scale: Any) -> Variable:
 
 FAMILY = Family(
     "nn/attention",
-    ops=(MaskedSoftmax, Attention),
+    ops=(MaskedSoftmax, Attention, AttentionGradient),
     functions=(scaled_dot_product_attention,),
     module="nn",
 )

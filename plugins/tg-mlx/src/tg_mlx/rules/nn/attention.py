@@ -1,5 +1,7 @@
 """Attention by MLX's own, of float32, and on GPUs of halves too: on the processor these are not computed in float32.
 
+Its gradient has no rule: MLX's own is that of the formula too, with the table of all weights.
+
 Deviations from mx.fast.scaled_dot_product_attention: "causal" is there by the last query and key, here by the first;
 where no key takes part the result is 0, and not the mean of all values, or NaN.
 """
@@ -20,7 +22,7 @@ RANK: Final = 4  # MLX takes (batch, heads, length, channels) alone
 
 
 def attention(op: t.Attention, *operands: Any) -> Any:
-    """The operands with two leading axes."""
+    """The operands with two leading axes; zeros are the second result, which no rule reads here."""
     q, k, v, *masks = operands
     fits = q.dtype == mx.float32 or (q.dtype in (mx.float16, mx.bfloat16) and mx.default_device() == mx.gpu)
     if not fits or q.ndim > RANK or (q.ndim < RANK - 1 and op.is_grouped):
@@ -34,7 +36,8 @@ def attention(op: t.Attention, *operands: Any) -> Any:
     if mask is not None and masks:
         takes_part = mask if mask.dtype == mx.bool_ else mask > -math.inf
         y = mx.where(mx.any(takes_part, -1, keepdims=True), y, mx.zeros_like(y))
-    return y.reshape(*y.shape[RANK - rank :])
+    y = y.reshape(*y.shape[RANK - rank :])
+    return y, mx.zeros(y.shape[:-1], mx.float32)
 
 
 def _alike(op: t.Attention, q: Any, k: Any, v: Any, *masks: Any) -> list[Any]:
