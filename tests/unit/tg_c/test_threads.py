@@ -479,3 +479,18 @@ def test_epilogues_are_the_same_however_convolutions_are_divided(anything, x, w,
     assert "divided_" in shared.source(full=True)
     given = drawn(*x), drawn(*w), drawn(*w[:1])
     assert np.array_equal(alone(*given), shared(*given))
+
+
+# --- attention -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_attention_is_the_same_however_its_heads_are_divided(anything, known):
+    shapes = ((3, 6, 130, 13), (3, 3, 150, 13), (3, 3, 150, 13))
+    q, k, v = (tg.tensor(shape=s if known else (None,) * 4) for s in shapes)
+    y = tg.nn.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+    alone, shared = both([q, k, v], [y, *tg.grad(tg.sum(y * y), [q, k, v])])
+    assert shared.source(full=True).count("divided_") > 1
+    arrays = [drawn(*s) for s in shapes]
+    for a, b in zip(alone(*arrays), shared(*arrays), strict=True):
+        assert np.array_equal(a, b)

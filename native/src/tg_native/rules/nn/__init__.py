@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg_native.rules.nn import convolution
+from tg_native.rules.nn import attention, convolution
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
 
-RULES: Final[dict[object, Rule]] = {**convolution.RULES}
+RULES: Final[dict[object, Rule]] = {**attention.RULES, **convolution.RULES}
