@@ -17,7 +17,7 @@ import workloads
 
 import tg
 from tg import plugin
-from tg.functions.compile import support
+from tg.functions.compile import supported_by
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.text import to_text_with_constants
 from tg.graph.traversal import sorted_applies
@@ -57,8 +57,7 @@ def measure(name: str, nodes: int) -> dict[str, float]:
 def rewritten(graph: FunctionGraph) -> Any:
     """The graph after all phases of the reference."""
     registry = plugin.registry()
-    supported = support(registry.backend("perform"), (), lambda key: None, registry.declines("perform"))
-    return rewrite(graph, [registry.rewrites("perform")], supported=supported, mode="default")
+    return rewrite(graph, [registry.rewrites("perform")], supported=supported_by("perform"), mode="default")
 
 
 def bytes_per_node(name: str, nodes: int) -> float:
