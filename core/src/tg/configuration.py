@@ -8,9 +8,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import difflib
+import functools
 import os
 from contextvars import ContextVar, Token
-from typing import Any, final
+from typing import Any, Final, final
 
 from tg.callers import warn
 from tg.errors import OptionError, message
@@ -36,6 +37,7 @@ class Config:
     specializations: int = 16  # how many patterns of length-1 dimensions a function compiles before it refuses
 
 
+VARIABLES: Final = tuple(f"TG_{field.name.upper()}" for field in dataclasses.fields(Config))
 _CURRENT: ContextVar[Config | None] = ContextVar("tg_config", default=None)
 
 
@@ -133,12 +135,14 @@ def names_of(value: Any, what: str) -> tuple[str, ...]:
 
 
 def _from_environment() -> Config:
-    base, changes = Config(), {}
-    for field in dataclasses.fields(Config):
-        text = os.environ.get(f"TG_{field.name.upper()}")
-        if text is not None:
-            changes[field.name] = _read(text, field.default)
-    return _replace(base, changes)
+    return _of_texts(tuple([os.environ.get(name) for name in VARIABLES]))
+
+
+@functools.lru_cache(maxsize=8)
+def _of_texts(texts: tuple[str | None, ...]) -> Config:
+    """The configuration that environment variables say, of which None is not set."""
+    pairs = zip(dataclasses.fields(Config), texts, strict=True)
+    return _replace(Config(), {field.name: _read(text, field.default) for field, text in pairs if text is not None})
 
 
 def _read(text: str, default: object) -> object:

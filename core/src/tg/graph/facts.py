@@ -172,9 +172,13 @@ def holds(v: Variable, name: str) -> bool:
     if name in of_dtype(v.type.dtype):
         return True
     if isinstance(v, Constant) and name in ELEMENT and v._facts is None:
-        return (not FACTS[name].ordered or not is_complex(v.type.dtype)) and fact_holds(name, v.data)
+        return v.told(name, _holds_of_data)
     assert name in FACTS, name
     return name in facts_of(v)
+
+
+def _holds_of_data(name: str, c: Constant) -> bool:
+    return (not FACTS[name].ordered or not is_complex(c.type.dtype)) and fact_holds(name, c.data)
 
 
 def elements_of(*values: Variable) -> frozenset[str]:
@@ -238,7 +242,7 @@ def _facts(v: Variable) -> frozenset[str]:
 
 def _of_data(c: Constant) -> frozenset[str]:
     dtype, data = c.type.dtype, c.data
-    if not data.ndim:
+    if data.shape in ((), (1,)):
         return _of_number(dtype, data.tobytes())
     names = [name for name in ELEMENT if _has(name, dtype)]
     if data.ndim >= 2 and data.shape[-1] == data.shape[-2] and data.size <= LARGEST_CONSTANT:

@@ -137,11 +137,11 @@ class FunctionGraph:
         """A function graph holding a frozen graph, with its checks, names and origins."""
         graph = cls(frozen.input_types, [frozen.names.get(k) for k in range(frozen.arity)])
         values: list[Variable] = [*graph.inputs, *(graph.canonical_constant(c) for c in frozen.constants)]
-        with graph.needs:
+        with graph.needs, locs.at(None):
             for k, node in enumerate(frozen.nodes):
                 origin = frozen.origins.get(k, Origin())
-                with locs.at(origin.locs[0] if origin.locs else None):
-                    outputs = graph.intern(node.op, tuple(values[i] for i in node.inputs))
+                locs.fix(origin.locs[0] if origin.locs else None)
+                outputs = graph.intern(node.op, tuple([values[i] for i in node.inputs]))
                 values.extend(outputs)
                 made = outputs[0].apply
                 graph.origins[id(made)] = origin

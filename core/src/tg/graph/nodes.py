@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import itertools
 import operator
-from typing import TYPE_CHECKING, Any, Final, Self, final
+import weakref
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
 
 import numpy as np
 
@@ -21,11 +22,12 @@ from tg.types.lengths import AxisLength, Derived, Length, NamedLength, ScalarVal
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tg.graph.op import Op
 
 
+T = TypeVar("T")
 _SERIALS: Final = itertools.count()
 
 
@@ -53,7 +55,7 @@ class Variable(Operators):
     )
     type: TensorType
     lengths: tuple[int | Length | None, ...]  # None: an atom of this variable's own
-    _symbolic: TensorType | None
+    _symbolic: TensorType | weakref.ref[TensorType] | None  # weak where an atom in it keeps the variable alive
     _size: int | Length | None  # of an integer scalar, once it has been read through the arithmetic that makes it
     apply: Apply | None
     index: int
@@ -90,19 +92,25 @@ class Variable(Operators):
     @property
     def shape(self) -> tuple[int | Length, ...]:
         """The lengths of the axes: ints where known, `Length`s where not."""
-        return tuple(
-            n if n is not None else of_atom(AxisLength(self, k - len(self.lengths))) for k, n in enumerate(self.lengths)
-        )
+        return self.symbolic_type.shape if None in self.lengths else self.lengths  # type: ignore[return-value]
 
     @property
     def symbolic_type(self) -> TensorType:
         """The type with symbolic lengths: what shape rules work on."""
         found = self._symbolic
-        if found is None:
-            is_static = all(type(n) is int for n in self.lengths)
-            found = self.type if is_static else TensorType(self.type.dtype, self.shape)
-            if None not in self.lengths:  # an atom of its own would keep the variable alive
-                self._symbolic = found
+        if type(found) is TensorType:
+            return found
+        kept = None if found is None else found()
+        return kept if kept is not None else self._symbolic_type()
+
+    def _symbolic_type(self) -> TensorType:
+        lengths = self.lengths
+        if all(type(n) is int for n in lengths):
+            self._symbolic = self.type
+            return self.type
+        shape = [n if n is not None else of_atom(AxisLength(self, k - len(lengths))) for k, n in enumerate(lengths)]
+        found = TensorType(self.type.dtype, shape)
+        self._symbolic = found if None not in lengths else weakref.ref(found)
         return found
 
     def with_lengths(self, lengths: tuple[int | Length | None, ...]) -> Self:
@@ -152,7 +160,7 @@ def _kept(length: int | Length | None) -> int | Length | None:
 class Constant(Variable):
     """A variable whose value is known; `data` is read-only and owned by the constant."""
 
-    __slots__ = ("_key", "_literal", "data")
+    __slots__ = ("_key", "_literal", "_told", "data")
     data: np.ndarray[Any, Any]
 
     def __init__(self, data: np.ndarray[Any, Any], name: str | None = None) -> None:
@@ -165,6 +173,7 @@ class Constant(Variable):
         self.data = data
         self._key: tuple[str, tuple[int, ...], bytes] | None = None
         self._literal: str | None = None
+        self._told: dict[str, Any] | None = None
         super().__init__(TensorType(data.dtype, data.shape), None, 0, name)
 
     @property
@@ -173,6 +182,15 @@ class Constant(Variable):
         if self._key is None:
             self._key = (self.type.dtype, self.data.shape, self.data.tobytes())
         return self._key
+
+    def told(self, name: str, look: Callable[[str, Constant], T]) -> T:
+        """What is known of the value under a name, looked at once."""
+        if self._told is None:
+            self._told = {}
+        found: T | None = self._told.get(name)
+        if found is None:
+            found = self._told[name] = look(name, self)
+        return found
 
     @property
     def literal(self) -> str:
@@ -245,7 +263,7 @@ def apply(op: Op, inputs: Sequence[Variable]) -> tuple[Variable, ...]:
         describe_operands(error, inputs)
         raise
     node = Apply(op, inputs, types, locs.here())
-    return tuple(Variable(t, node, k) for k, t in enumerate(types))
+    return tuple([Variable(t, node, k) for k, t in enumerate(types)])
 
 
 def describe_operands(error: Exception, inputs: Sequence[Variable]) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, dataclass_transform
 import numpy as np
 
 from tg.errors import InputError, NoRuleError, NotDifferentiable, message
+from tg.graph.nodes import apply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -66,7 +67,16 @@ class Frozen(metaclass=OpMeta):
     defaults: ClassVar[dict[str, object]]
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        cls = type(self)
+        cls, put = type(self), object.__setattr__
+        values = args if not kwargs and len(args) == len(cls.fields) else cls._all_fields(args, kwargs)
+        for name, value in zip(cls.fields, values, strict=True):
+            put(self, name, value)
+        key = (cls, tuple([exact_key(value) for value in values]))
+        put(self, "_key", key)
+        put(self, "_hash", hash(key))
+
+    @classmethod
+    def _all_fields(cls, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[object, ...]:
         if len(args) > len(cls.fields):
             raise InputError(message(f"{cls.__name__}: found {len(args)} fields, needed {len(cls.fields)}"))
         if args and kwargs and not kwargs.keys().isdisjoint(cls.fields[: len(args)]):
@@ -76,11 +86,7 @@ class Frozen(metaclass=OpMeta):
         if given.keys() != set(cls.fields):
             found = ", ".join(map(str, given)) or "none"
             raise InputError(message(f"{cls.__name__}: found fields {found}, needed {', '.join(cls.fields)}"))
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
-        key = (cls, tuple(exact_key(given[name]) for name in cls.fields))
-        object.__setattr__(self, "_key", key)
-        object.__setattr__(self, "_hash", hash(key))
+        return tuple([given[name] for name in cls.fields])
 
     def __setattr__(self, name: str, value: object) -> None:
         text = f"{type(self).__name__}.{name} cannot be set, ops are immutable"
@@ -329,7 +335,5 @@ class Op(Frozen):
 
     def __call__(self, *inputs: Variable) -> Any:
         """Apply this op to variables: a variable, or a tuple of them where the op has several results."""
-        from tg.graph.nodes import apply
-
         outputs = apply(self, inputs)
         return outputs[0] if len(outputs) == 1 else outputs

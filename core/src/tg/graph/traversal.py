@@ -41,8 +41,11 @@ def sorted_applies(
         if results is None:
             results = found[key] = [None] * len(node.types)
             results[v.index] = v
-            stack.extend(node.inputs[::-1])
-            continue
+            below = [u for u in node.inputs if u.apply is not None]
+            if below:
+                below.reverse()
+                stack += below
+                continue
         results[v.index] = v
         if key not in finished:  # nothing is left of what was put above it
             finished.add(key)
@@ -77,16 +80,17 @@ def inputs_of(outputs: Sequence[Variable]) -> list[Variable]:
 def substitute(outputs: Sequence[Variable], values: Mapping[int, Variable]) -> list[Variable]:
     """The expressions with variables replaced, `values` being keyed by their ids; what does not change is shared."""
     done: dict[tuple[int, int], Variable] = {}
-    for node, results in sorted_applies(outputs):
-        operands = [_replaced(v, values, done) for v in node.inputs]
-        if all(new is old for new, old in zip(operands, node.inputs, strict=True)):
-            continue
-        with locs.at(node.loc):
+    with locs.at(None):
+        for node, results in sorted_applies(outputs):
+            operands = [_replaced(v, values, done) for v in node.inputs]
+            if all(new is old for new, old in zip(operands, node.inputs, strict=True)):
+                continue
+            locs.fix(node.loc)
             fresh = apply(node.op, operands)
-        for k, (old, new) in enumerate(zip(results, fresh, strict=True)):
-            done[id(node), k + 1] = new
-            if old is not None:
-                new.name = old.name
+            for k, (old, new) in enumerate(zip(results, fresh, strict=True)):
+                done[id(node), k + 1] = new
+                if old is not None:
+                    new.name = old.name
     return [_replaced(v, values, done) for v in outputs]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.errors import ShapeError, message
 from tg.types.dtypes import dtype_name, numpy_dtype
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import numpy as np
+
+
+ITSELF: Final = "itself"  # what is kept of a static type: a reference would be a cycle
 
 
 @final
@@ -27,9 +30,9 @@ class TensorType:
         ShapeError: a length is below 0.
     """
 
-    __slots__ = ("_hash", "_static", "dtype", "shape")
+    __slots__ = ("__weakref__", "_hash", "_static", "dtype", "shape")
     _hash: int | None
-    _static: TensorType | None
+    _static: TensorType | str | None
     dtype: str
     shape: tuple[int | Length | None, ...]
 
@@ -65,14 +68,14 @@ class TensorType:
     def static(self) -> TensorType:
         """This type with every length that is not a known int unknown (None)."""
         found = self._static
-        if found is not None:
-            return found
-        for length in self.shape:
-            if length is not None and type(length) is not int:
-                found = TensorType(self.dtype, tuple(n if type(n) is int else None for n in self.shape))
-                _set_static(self, found)
-                return found
-        return self
+        if found is None:
+            found = ITSELF
+            for length in self.shape:
+                if length is not None and type(length) is not int:
+                    found = TensorType(self.dtype, tuple([n if type(n) is int else None for n in self.shape]))
+                    break
+            _set_static(self, found)
+        return self if found is ITSELF else found  # type: ignore[return-value]
 
     def with_shape(self, shape: Sequence[int | Length | None]) -> TensorType:
         """The same dtype with another shape."""
