@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tg.errors import RewriteError, message
-from tg.graph.nodes import Constant, literal_text
+from tg.graph.nodes import OTHER, Constant, literal_text
 from tg.graph.operators import Operators
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _test(term: Any) -> Test:
         return functools.partial(_bind, term.number)
     if isinstance(term, PatternNode):
         return _node_test(term)
-    return functools.partial(_equals, term)
+    return functools.partial(_equals, term, literal_text(term))
 
 
 def _bind(number: int, v: Variable, binding: Binding) -> bool:
@@ -161,8 +161,8 @@ def _bind(number: int, v: Variable, binding: Binding) -> bool:
     return found is v
 
 
-def _equals(literal: complex, v: Variable, binding: Binding) -> bool:
-    return type(v) is Constant and holds_value(v, literal)
+def _equals(literal: complex, text: str, v: Variable, binding: Binding) -> bool:
+    return type(v) is Constant and (v.literal == text if text is not OTHER else holds_value(v, literal))
 
 
 def _node_test(term: PatternNode) -> Test:

@@ -318,6 +318,7 @@ FORMS = (
         kind=REASSOCIATES,
         why="The square of a norm is smooth at 0, where the norm is not.",
         example=lambda x: square(absolute(x)),
+        below=(absolute, flat_root, radius, hypot, Norm, ExpandDims),
     ),
     node_rule(
         "power_of_absolute",

@@ -170,7 +170,7 @@ def _shifted_back(node: Apply, outputs: Any) -> Variable | None:
     """LogSumExp(x - m) + m where m is the maximum of x."""
     for v, m in (node.inputs, node.inputs[::-1]):
         total = Moved.of(v, ExpandDims)
-        both = total.together(Moved.of(m, ExpandDims))
+        both = total.together(Moved.of(m, ExpandDims)) if total.made_by(LogSumExp) else None
         whole = None if both is None else both.then(lambda pair: _whole_of(*pair))
         if whole is not None:
             return whole.here()
@@ -255,8 +255,7 @@ def _log_softmax_whole(node: Apply, outputs: Any) -> Variable | None:
 def _share(node: Apply, outputs: Any) -> Variable | None:
     """exp(x) / sum(exp(x)), also where the exponentials have factors."""
     above, below = node.inputs
-    found = aligned_sum_of_exp(below) if is_float(above.type.dtype) else None
-    if found is None:
+    if not is_float(above.type.dtype):
         return None
     factors: list[Variable] = []
     while not is_made_by(above, exp):
@@ -265,7 +264,8 @@ def _share(node: Apply, outputs: Any) -> Variable | None:
         a, b = above.inputs
         above, w = (a, b) if is_made_by(a, exp) or is_made_by(a, multiply) else (b, a)
         factors.append(w)
-    if above.inputs[0] is not found.x or _is_stable(found.x):
+    found = aligned_sum_of_exp(below)
+    if found is None or above.inputs[0] is not found.x or _is_stable(found.x):
         return None
     return functools.reduce(multiply, reversed(factors), share_of_sum(found))
 
@@ -295,6 +295,7 @@ RULES = (
         kind=REASSOCIATES,
         why="inf / inf is NaN once exp(x) overflows.",
         example=lambda x: exp(x) / _kept(_sum(exp(x))),
+        below=(exp, multiply),
     ),
     node_rule(
         "logsumexp_from_log",
