@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tg.errors import InputError, NotDifferentiable, message
-from tg.gradient import stable
+from tg.gradient import derivatives
 from tg.gradient.arguments import beside, connected, need_choice, of_expressions, real_scalar, wanted
 from tg.gradient.pullback import dependencies, ones_for
 from tg.gradient.selection import Supports
@@ -57,7 +57,7 @@ def grad(
     need_choice(disconnected, "grad")
     leaves, structure = wanted(wrt, "grad")
     costs = [] if cost is None else [real_scalar(cost, "grad")]
-    found = stable.gradients(costs, [ones_for(v) for v in costs], leaves, _constants(consider_constant), known)
+    found = derivatives.gradients(costs, [ones_for(v) for v in costs], leaves, _constants(consider_constant), known)
     return structure(iter(connected(found, leaves, disconnected, "grad: the cost does not depend on {}")))
 
 
@@ -103,7 +103,7 @@ def vjp(
     outs, structure = _variables(outputs)
     dys = _beside(outs, structure, cotangents, "vjp", "cotangent")
     leaves, shape = wanted(wrt, "vjp")
-    found = stable.gradients(outs, dys, leaves, _constants(consider_constant))
+    found = derivatives.gradients(outs, dys, leaves, _constants(consider_constant))
     return shape(iter(connected(found, leaves, disconnected, "vjp: the outputs do not depend on {}")))
 
 
@@ -142,7 +142,7 @@ def jvp(
     leaves, shape = wanted(wrt, "jvp")
     supports = Supports()
     ts = [supports.asked(t) for t in _beside(leaves, shape, tangents, "jvp", "tangent")]
-    found = stable.tangents(outs, leaves, ts, _constants(consider_constant), supports)
+    found = derivatives.tangents(outs, leaves, ts, _constants(consider_constant), supports)
     for y, t in zip(outs, found, strict=True):
         if t is None and not is_inexact(y.type.dtype):
             raise NotDifferentiable(message(f"jvp: found the output {y!r}, needed a floating dtype"))

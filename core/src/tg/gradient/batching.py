@@ -230,16 +230,17 @@ def spread(
     """The outputs with inputs, given by id, replaced by batched ones, and which of them carry the batch."""
     known = {(k, 0): (v, True) for k, v in values.items()}  # by keys of variables: what they become
     padded: dict[Key, Padding] = {}
-    for node, results in sorted_applies(outputs):
-        found = [known.get(key_of(v), (v, False)) for v in node.inputs]
-        operands, flags = [v for v, _ in found], [b for _, b in found]
-        if all(new is old for new, old in zip(operands, node.inputs, strict=True)):
-            continue
-        with locs.at(node.loc):
+    with locs.at(None):
+        for node, results in sorted_applies(outputs):
+            found = [known.get(key_of(v), (v, False)) for v in node.inputs]
+            operands, flags = [v for v, _ in found], [b for _, b in found]
+            if all(new is old for new, old in zip(operands, node.inputs, strict=True)):
+                continue
+            locs.fix(node.loc)
             made = _over_batch(node, tools, size, operands, flags, padded)
-        for old, new in zip(results, made, strict=False):
-            if old is not None:
-                known[key_of(old)] = (new.variable, False) if type(new) is Unbatched else (new, True)
+            for old, new in zip(results, made, strict=False):
+                if old is not None:
+                    known[key_of(old)] = (new.variable, False) if type(new) is Unbatched else (new, True)
     _need_whole(tools, outputs, padded)
     pairs = [known.get(key_of(v), (v, False)) for v in outputs]
     return [v for v, _ in pairs], [b for _, b in pairs]

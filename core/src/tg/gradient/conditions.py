@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     Condition = Variable | bool  # True: everywhere; False: nowhere; else it broadcasts to the value, in its rank or 0-d
 
+MOST_PARTS: Final = 32  # of a conjunction that are looked at
 LARGEST: Final = 1_000_000  # elements of conditions that are computed while a derivative is built
 MOVEMENTS: Final = (ExpandDims, Reshape, Squeeze, Transpose, Slice, Gather, BroadcastTo, SpecifyShape)
 
@@ -92,9 +93,8 @@ def opposite(a: Condition) -> Condition:
     """Negation."""
     if isinstance(a, bool):
         return not a
-    if a.apply is not None and a.apply.key is logical_not:
-        return a.apply.inputs[0]
-    return computed(logical_not.op, a)
+    negated = _negated(a)
+    return computed(logical_not.op, a) if negated is None else negated
 
 
 def computed(op: Op, *operands: Any) -> Condition:
@@ -107,22 +107,30 @@ def computed(op: Op, *operands: Any) -> Condition:
 
 
 def _are_opposite(a: Condition, b: Condition) -> bool:
-    return any(
-        isinstance(u, Variable) and u.apply is not None and u.apply.key is logical_not and u.apply.inputs[0] is v
-        for u, v in ((a, b), (b, a))
-    )
+    return _negated(a) is b or _negated(b) is a
 
 
 def implies(a: Condition, b: Condition) -> bool:
-    """Whether b is known to hold wherever a does."""
-    while True:
-        if a is b:
+    """Whether b is known to hold wherever a does: it is one of the conditions whose conjunction a is."""
+    if a is b:
+        return True
+    negated = _negated(b)
+    parts = [a]
+    for _ in range(MOST_PARTS):
+        u = parts.pop()
+        if u is b or (negated is not None and _negated(u) is negated):
             return True
-        if not isinstance(a, Variable) or a.apply is None or a.apply.key is not logical_and:
+        if isinstance(u, Variable) and u.apply is not None and u.apply.key is logical_and:
+            parts += u.apply.inputs
+        if not parts:
             return False
-        first, a = a.apply.inputs
-        if first is b:
-            return True
+    return False
+
+
+def _negated(s: Condition) -> Variable | None:
+    """What a condition is the negation of."""
+    is_negation = isinstance(s, Variable) and s.apply is not None and s.apply.key is logical_not
+    return s.inputs[0] if is_negation else None  # type: ignore[union-attr]
 
 
 def wide(s: Condition, v: Variable) -> Variable:

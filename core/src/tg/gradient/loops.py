@@ -1,8 +1,4 @@
-"""Derivatives of loops and branches: each a loop over the derivative of the step, or a choice of derivatives.
-
-Which carries take part is found by iteration: those that the derivative of a step reaches from the ones that do, until
-no more are reached.
-"""
+"""Derivatives of loops and branches: each a loop over the derivative of the step, or a choice of derivatives."""
 
 from __future__ import annotations
 
@@ -12,17 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tg.gradient.conditions import either, has_axes
-from tg.gradient.flags import (
-    as_told,
-    by_step,
-    condition_of,
-    flagged_by,
-    grown,
-    inside_graph,
-    of_slices,
-    widths,
-)
+from tg.gradient.flags import as_told, by_step, condition_of, flagged_by, inside_graph, of_slices, widths
 from tg.gradient.reading import FIELDS
+from tg.gradient.stable import opened
+from tg.gradient.steps import pulled_step, pushed_step
 from tg.graph.frozen import FrozenGraph
 from tg.graph.function_graph import freeze
 from tg.graph.nodes import Variable, apply
@@ -37,10 +26,10 @@ from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from tg.gradient.conditions import Condition
-    from tg.gradient.selection import Place, Supports
+    from tg.gradient.selection import Supports
     from tg.graph.checks import Check
 
 Cotangents = list[Variable | None]
@@ -60,10 +49,11 @@ def vjp_scan(
     is not everywhere, it flows beside it.
     """
     n, arity = op.carries, op.body.arity
-    inner = [Variable(t) for t in op.body.input_types]
-    made, checks = op.body.instantiate_with_checks(inner)
+    whole = opened(op.body)
+    inner, made, checks = whole.inputs, whole.written, whole.checks
     flows = {k: dy for k, dy in enumerate(cotangents[: len(made)]) if dy is not None}
-    pulled = _pulled(cotangents_of, inner, made, flows, n, supports, lambda: supports.regularity.of_steps(op, inputs))
+    known = functools.partial(supports.regularity.of_steps, op, inputs)
+    pulled = pulled_step(cotangents_of, whole, flows, n, supports, known)
     if pulled is None:
         return [None] * len(inputs)
     given, found, moving, inside, flags, places = pulled
@@ -148,10 +138,10 @@ def jvp_scan(
     """The tangents of the results: one loop of the values, their tangents, and the supports of these."""
     n = op.carries
     given, (carries, sequences, captured) = tangents[op.first :], op.parts(inputs)
-    inner = [Variable(t) for t in op.body.input_types]
-    made, checks = op.body.instantiate_with_checks(inner)
+    whole = opened(op.body)
+    inner, made, checks = whole.inputs, whole.written, whole.checks
     known = functools.partial(supports.regularity.of_steps, op, inputs)
-    flows, found, moving, inside, flags, places = _pushed(tangents_of, inner, made, given, n, supports, known)
+    flows, found, moving, inside, flags, places = pushed_step(tangents_of, whole, given, n, supports, known)
     others = [k for k in flows if k >= n]
     traced = {k: found[k] for k in range(n, len(made)) if found[k] is not None}
     flagged = flagged_by(inside, flags, places, found, inner, n, ())
@@ -194,11 +184,12 @@ def vjp_while(
     """The cotangents of the operands: a scan backwards over all possible steps; those that were not made do nothing."""
     n, arity, most = op.carries, op.body.arity, op.max_steps
     assert most is not None
-    inner = [Variable(t) for t in op.body.input_types]
-    made, checks = op.body.instantiate_with_checks(inner)
+    whole = opened(op.body)
+    inner, made, checks = whole.inputs, whole.written, whole.checks
     places = [*range(n), *range(n + 1, len(made) + 1)]  # of the body's outputs among the results
     flows = {k: dy for k, dy in ((k, cotangents[place]) for k, place in enumerate(places)) if dy is not None}
-    pulled = _pulled(cotangents_of, inner, made, flows, n, supports, lambda: supports.regularity.of_steps(op, inputs))
+    known = functools.partial(supports.regularity.of_steps, op, inputs)
+    pulled = pulled_step(cotangents_of, whole, flows, n, supports, known)
     if pulled is None:
         return [None] * len(inputs)
     given, found, moving, inside, flags, conditioned = pulled
@@ -258,11 +249,11 @@ def jvp_while(
 ) -> Cotangents:
     """The tangents of the results: one loop of the values, their tangents, and the supports of these."""
     n = op.carries
-    inner = [Variable(t) for t in op.body.input_types]
-    made, checks = op.body.instantiate_with_checks(inner)
+    whole = opened(op.body)
+    inner, made, checks = whole.inputs, whole.written, whole.checks
     (asked,), conditions = op.condition.instantiate_with_checks(inner)
     known = functools.partial(supports.regularity.of_steps, op, inputs)
-    flows, found, moving, inside, flags, places = _pushed(tangents_of, inner, made, tangents, n, supports, known)
+    flows, found, moving, inside, flags, places = pushed_step(tangents_of, whole, tangents, n, supports, known)
     flagged = flagged_by(inside, flags, places, found, inner, n, ())
     traced = {k: found[k] for k in range(n, len(made)) if found[k] is not None}
     beside = inside.places(traced)  # type: ignore[arg-type]
@@ -305,8 +296,7 @@ def vjp_cond(
     known = functools.partial(supports.regularity.of_all, inputs[1:])
     parts = []
     for graph in op.branches:
-        inner = [Variable(t) for t in graph.input_types]
-        made, checks = graph.instantiate_with_checks(inner)
+        inner, _, checks, made, _ = opened(graph)
         given = {k: Variable(made[k].type) for k in flows}
         inside, flags, stated = inside_graph(given, are_wide, inner, known)
         found = cotangents_of([made[k] for k in flows], stated, inner, inner, supports=inside)
@@ -329,12 +319,11 @@ def jvp_cond(
     known = functools.partial(supports.regularity.of_all, inputs[1:])
     parts = []
     for graph in op.branches:
-        inner = [Variable(t) for t in graph.input_types]
-        made, checks = graph.instantiate_with_checks(inner)
+        inner, written, checks, made, _ = opened(graph)
         flows = {k: Variable(inner[k].type) for k in given}
         inside, flags, stated = inside_graph(flows, are_wide, inner, known)
         found = tangents_of(made, [inner[k] for k in given], stated, inner, supports=inside)
-        parts.append(_Branch([*inner, *flows.values(), *flags.values()], found, inside, checks, made))
+        parts.append(_Branch([*inner, *flows.values(), *flags.values()], found, inside, checks, written))
     count = len(op.branches[0].outputs)
     totals = _of_branches(supports, op, parts, [*inputs, *given.values(), *conditions.values()])
     return [*totals, *[None] * (count - len(totals) + bool(op.inner_descriptors))]
@@ -386,75 +375,6 @@ def _runs(index: Variable, branches: Sequence[bool]) -> Variable:
             here = less_equal(index, 0) if k == 0 else greater_equal(index, last) if k == last else equal(index, k)
             found = either(found, here)
     return found  # type: ignore[no-any-return]
-
-
-# --- what they share -------------------------------------------------------------------------------------------------
-
-
-class _Step(NamedTuple):
-    """The derivative of a step."""
-
-    given: dict[int, Variable]  # stand for the cotangents of its results, or the tangents of its inputs, by number
-    found: Cotangents
-    moving: list[int]  # the carries that have some
-    inside: Supports
-    flags: dict[Place, Variable]  # stand for conditions of what is given
-    places: Mapping[Place, bool]  # of these, and whether elements have conditions of their own
-
-
-def _pulled(
-    cotangents_of: Callable[..., Cotangents],
-    inner: Sequence[Variable],
-    made: Sequence[Variable],
-    flows: Mapping[int, Variable],
-    carries: int,
-    supports: Supports,
-    known: Callable[[], Sequence[int]],
-) -> _Step | None:
-    """The pullback of a step; None where nothing flows.
-
-    A carry that no step reads has some all the same: without a step it is what it began with.
-    """
-    moving = {k for k in flows if k < carries}
-    places = widths(supports.places(flows))
-    while True:
-        given = {k: Variable(made[k].type) for k in sorted({*flows, *moving})}
-        inside, flags, stated = inside_graph(given, places, inner, known)
-        found = cotangents_of([made[k] for k in given], stated, inner, inner, supports=inside)
-        reached = {k for k in range(carries) if found[k] is not None}
-        more = grown(places, inside, found, reached | moving, {k for k in reached | moving if k not in flows})
-        if reached <= moving and not more:
-            break
-        moving |= reached
-        places |= more
-    if not moving and all(dx is None for dx in found):
-        return None
-    return _Step(given, found, sorted(moving), inside, flags, places)
-
-
-def _pushed(
-    tangents_of: Callable[..., Cotangents],
-    inner: Sequence[Variable],
-    made: Sequence[Variable],
-    tangents: Sequence[Variable | None],
-    carries: int,
-    supports: Supports,
-    known: Callable[[], Sequence[int]],
-) -> _Step:
-    """The pushforward of a step."""
-    moving = {k for k in range(carries) if tangents[k] is not None}
-    others = [k for k in range(carries, len(inner)) if tangents[k] is not None]
-    places = widths(supports.places({k: t for k, t in enumerate(tangents) if t is not None}))
-    while True:
-        flows = {k: Variable(inner[k].type) for k in (*sorted(moving), *others)}
-        inside, flags, stated = inside_graph(flows, places, inner, known)
-        found = tangents_of(made, [inner[k] for k in flows], stated, inner, supports=inside)
-        reached = {k for k in range(carries) if found[k] is not None}
-        more = grown(places, inside, found, reached | moving, {k for k in reached | moving if tangents[k] is None})
-        if reached <= moving and not more:
-            return _Step(flows, found, sorted(moving), inside, flags, places)
-        moving |= reached
-        places |= more
 
 
 def _or_zeros(dv: Variable | None, v: Variable) -> Variable:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tg.errors import NotDifferentiable, OptionError, message
-from tg.gradient import stable
+from tg.gradient import derivatives
 from tg.gradient.api import grad, jvp
 from tg.gradient.arguments import connected, need_choice, of_expressions, real_scalar, wanted
 from tg.gradient.batching import vectorized
@@ -82,7 +82,7 @@ TEXT: Final = "jacobian: the expression does not depend on {}"
 def _reverse(y: Variable, wrt: Sequence[Variable], disconnected: str) -> list[Variable]:
     """The pullback batched over the unit cotangents."""
     seed, supports, batch = _unit(y)
-    slopes = stable.cotangents([y], [seed], wrt, supports=supports)
+    slopes = derivatives.cotangents([y], [seed], wrt, supports=supports)
     flat = dependencies([y]) if any(g is None for g in slopes) else set()
     slopes = [zeros_like(v) if g is None and key_of(v) in flat else g for g, v in zip(slopes, wrt, strict=True)]
     found = connected(slopes, wrt, disconnected, TEXT)
@@ -95,7 +95,7 @@ def _forward(y: Variable, wrt: Sequence[Variable], disconnected: str) -> list[Va
     made = []
     for v in wrt:
         seed, supports, batch = _unit(v)
-        (t,) = stable.tangents([y], [v], [seed], supports=supports)
+        (t,) = derivatives.tangents([y], [v], [seed], supports=supports)
         if t is None:  # in the shape of the result, whatever it is that does not depend
             flat = zeros_like(v) if key_of(v) in dependencies([y]) else None
             (zero,) = connected([flat], [v], disconnected, TEXT)

@@ -11,6 +11,7 @@ no conjugates. `gradients_of` takes and gives what users see, d cost / d real(z)
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -20,7 +21,8 @@ from tg.gradient import bilinear, loops
 from tg.gradient.batching import BatchTools
 from tg.gradient.conditions import both, either
 from tg.gradient.reading import KINKS
-from tg.gradient.selection import Supports, inside, through_sum, zero_of
+from tg.gradient.selection import Supports, inside, or_zero, through_sum
+from tg.gradient.stable import opened
 from tg.graph import loc as locs
 from tg.graph.collector import paused
 from tg.graph.nodes import Apply, Constant, Variable
@@ -32,12 +34,11 @@ from tg.ops.elementwise.arithmetic import add, multiply, negative, product_at_ki
 from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.comparison import where
 from tg.ops.elementwise.complex import conjugate, real
-from tg.ops.elementwise.record import AtKink, Elementwise, align_ranks
+from tg.ops.elementwise.record import AtKink, Elementwise
 from tg.ops.reduction import reduce_sum
 from tg.ops.shape import sum_to
-from tg.types.dtypes import is_complex, is_inexact, numpy_dtype
+from tg.types.dtypes import BOOL, is_complex, is_inexact, numpy_dtype
 from tg.types.lengths import same
-from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,21 +71,25 @@ def cotangents_of(
     reached: set[int] = set()
     order: list[tuple[Apply, list[Variable | None], list[bool]]] = []
     for node, results in sorted_applies([*outputs, *(v for v, _ in known)], known=leaves):
-        leads = [key_of(v) in wanted or (v.apply is not None and id(v.apply) in reached) for v in node.inputs]
-        if any(leads):
+        leads = [
+            (id(v), 0) in wanted if v.apply is None else id(v.apply) in reached or (id(v.apply), v.index + 1) in wanted
+            for v in node.inputs
+        ]
+        if True in leads:
             reached.add(id(node))
             order.append((node, results, leads))
             if node.key in KINKS:
                 tools.supports.kinks = True
-    for node, results, leads in reversed(order):
-        dys = [flowing.found.get((id(node), k + 1)) for k in range(len(node.types))]
-        if all(dy is None for dy in dys):
-            continue
-        full = [
-            v if v is not None else Variable(t, node, k)
-            for k, (v, t) in enumerate(zip(results, node.types, strict=True))
-        ]
-        with locs.at(node.loc):
+    with locs.at(None):
+        for node, results, leads in reversed(order):
+            dys = [flowing.found.get((id(node), k + 1)) for k in range(len(node.types))]
+            if all(dy is None for dy in dys):
+                continue
+            full = [
+                v if v is not None else Variable(t, node, k)
+                for k, (v, t) in enumerate(zip(results, node.types, strict=True))
+            ]
+            locs.fix(node.loc)
             _through(tools, node, full, dys, leads, flowing)
     return [flowing.found.get(key_of(v)) for v in wrt]
 
@@ -132,8 +137,7 @@ def _carrying(node: Apply, reached: Sequence[int]) -> list[bool]:
     if isinstance(op, Elementwise) and op.fn.d is not None:
         return [partial is not None for partial in op.fn.d]
     if isinstance(op, Call):
-        inner = [Variable(t) for t in op.graph.input_types]
-        outputs = op.graph.instantiate(inner)
+        inner, outputs, *_ = opened(op.graph)
         below = dependencies([outputs[k] for k in reached if k < len(outputs)], inner)
         return [key_of(v) in below for v in inner]
     return [True] * len(node.inputs)
@@ -154,10 +158,11 @@ class _Flow:
             self.add(v, dv)
 
     def add(self, v: Variable, dv: Variable | None) -> None:
-        if dv is None or key_of(v) in self.known:
+        key = key_of(v)
+        if dv is None or key in self.known:
             return
-        known = self.found.get(key_of(v))
-        self.found[key_of(v)] = dv if known is None else add(known, dv)
+        known = self.found.get(key)
+        self.found[key] = dv if known is None else add(known, dv)
 
 
 def _through(
@@ -202,17 +207,23 @@ class Tools(BatchTools):
         self.supports, self.turns, self.forward = supports, turns, forward
 
     def times(self, dy: Variable, d: Any) -> Variable | None:
-        """`dy` times the partial derivative `d`, a variable or a number; 0 where one of them is 0 by selection."""
+        """`dy` times the partial derivative `d`, a variable or a number; 0 where one of them is 0 by selection.
+
+        A bool `d` is 1 where it holds.
+        """
         if isinstance(d, AtKink):
             return self._at_kink(dy, d)
         if not isinstance(d, Variable):
             if d == 0:
                 return None
-            return dy if d == 1 else inside(dy, negative if d == -1 else lambda x: multiply(x, d))
-        if d.apply is not None and isinstance(d.apply.op, Cast) and d.apply.inputs[0].type.dtype == "bool":
-            return where.op(*align_ranks((d.apply.inputs[0], dy, zero_of(dy))))  # type: ignore[no-any-return]
+            return dy if d == 1 else self.supports.within(dy, negative if d == -1 else lambda x: multiply(x, d))
+        if d.apply is not None and type(d.apply.op) is Cast and d.apply.inputs[0].type.dtype == BOOL:
+            d = d.apply.inputs[0]
+        if d.type.dtype == BOOL:
+            return or_zero(d, dy)
         if isinstance(d, Constant) and d.data.ndim == 0 and np.isfinite(d.data):
-            return inside(dy, lambda x: multiply(x, d))
+            within = self.supports.within if d.data else inside
+            return within(dy, lambda x: multiply(x, d))
         return self.supports.times(dy, d, turns=self.turns)
 
     def _at_kink(self, dy: Variable, d: AtKink) -> Variable:
@@ -277,8 +288,10 @@ class Tools(BatchTools):
 
     def to_operand(self, dx: Variable, x: Variable) -> Variable:
         """A cotangent summed over the axes along which the operand was repeated."""
-        if x.type.ndim == 0:
-            return reduce_sum(dx, tuple(range(-dx.type.ndim, 0))) if dx.type.ndim else dx
+        if not x.type.shape:
+            return reduce_sum(dx, tuple(range(-dx.type.ndim, 0))) if dx.type.shape else dx
+        if x.lengths is dx.lengths and None not in x.lengths:
+            return dx
         ones = tuple(k - x.type.ndim for k, n in enumerate(x.type.shape) if n == 1 and not same(dx.shape[k], 1))
         known = all(n is not None or same(x.shape[k], dx.shape[k]) for k, n in enumerate(x.type.shape))
         if known and not ones:
@@ -309,15 +322,15 @@ class Tools(BatchTools):
 
     def vjp_scan(self, op: Scan, *given: Any) -> list[Variable | None]:
         """The cotangents of the operands of a loop: one loop in the other direction."""
-        return loops.vjp_scan(_stable_cotangents, self.supports, op, *given)
+        return loops.vjp_scan(cotangents_of, self.supports, op, *given)
 
     def vjp_while(self, op: While, *given: Any) -> list[Variable | None]:
         """The cotangents of the operands of a loop of at most so many steps."""
-        return loops.vjp_while(_stable_cotangents, self.supports, op, *given)
+        return loops.vjp_while(cotangents_of, self.supports, op, *given)
 
     def vjp_cond(self, op: Cond, *given: Any) -> list[Variable | None]:
         """The cotangents of the operands, by the branch that ran."""
-        return loops.vjp_cond(_stable_cotangents, self.supports, op, *given)
+        return loops.vjp_cond(cotangents_of, self.supports, op, *given)
 
     def transposed(
         self, tangent: FrozenGraph, inputs: Sequence[Variable], cotangents: Sequence[Variable | None]
@@ -340,26 +353,23 @@ class Tools(BatchTools):
         pairs = [(k, dy) for k, dy in enumerate(cotangents) if dy is not None]
         if not pairs:
             return [None] * len(inputs)
-        inner = [Variable(t) for t in graph.input_types]
+        inner, _, checks, outputs, _ = opened(graph)
         given = [Variable(dy.type) for _, dy in pairs]
-        outputs, checks = graph.instantiate_with_checks(inner)
         inside = self.supports.inside(inner, inputs)
         stated = [inside.stand_in(v, self.supports.of(dy), dy) for v, (_, dy) in zip(given, pairs, strict=True)]
         flags = [pair for _, own in stated for pair in own]
         flowing = [v for v, _ in stated]
-        found = _stable_cotangents([outputs[k] for k, _ in pairs], flowing, inner, inner, supports=inside)
+        found = cotangents_of([outputs[k] for k, _ in pairs], flowing, inner, inner, supports=inside)
         return self.supports.of_call(
             inside, [*inner, *given], [*inputs, *(dy for _, dy in pairs)], flags, found, checks
         )
 
 
-def _stable_cotangents(*given: Any, **options: Any) -> list[Variable | None]:
-    """Those of an inner graph, whose formulas a user has written as well."""
-    from tg.gradient import stable
-
-    return stable.cotangents(*given, **options)
-
-
 def ones_for(v: Variable) -> Variable:
     """The cotangent 1 of a scalar."""
-    return as_variable(np.ones((), numpy_dtype(v.type.dtype)))
+    return _one(v.type.dtype)
+
+
+@functools.cache
+def _one(dtype: str) -> Constant:
+    return Constant(np.ones((), numpy_dtype(dtype)))

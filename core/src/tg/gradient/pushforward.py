@@ -14,6 +14,7 @@ from tg.gradient import bilinear, loops
 from tg.gradient.pullback import Tools, cotangents_of
 from tg.gradient.reading import KINKS
 from tg.gradient.selection import Supports, through_sum
+from tg.gradient.stable import opened
 from tg.graph import loc as locs
 from tg.graph.nodes import Apply, Variable
 from tg.graph.op import Op
@@ -59,17 +60,17 @@ def tangents_of(
 
     for v, t in zip(wrt, tangents, strict=True):
         flow(key_of(v), t)
-    for node, results in sorted_applies(outputs, known=leaves):
-        if node.key in KINKS:
-            tools.supports.kinks = True
-        given = [found.get(key_of(v)) if is_inexact(v.type.dtype) else None for v in node.inputs]
-        if all(t is None for t in given) or not any(is_inexact(t.dtype) for t in node.types):
-            continue
-        with locs.at(node.loc):
-            made = _through(tools, node, results, given)
-        for k, t in enumerate(made):
-            if is_inexact(node.types[k].dtype):
-                flow((id(node), k + 1), t)
+    with locs.at(None):
+        for node, results in sorted_applies(outputs, known=leaves):
+            if node.key in KINKS:
+                tools.supports.kinks = True
+            given = [found.get(key_of(v)) if is_inexact(v.type.dtype) else None for v in node.inputs]
+            if all(t is None for t in given) or not any(is_inexact(t.dtype) for t in node.types):
+                continue
+            locs.fix(node.loc)
+            for k, t in enumerate(_through(tools, node, results, given)):
+                if is_inexact(node.types[k].dtype):
+                    flow((id(node), k + 1), t)
     return [found.get(key_of(v)) for v in outputs]
 
 
@@ -164,34 +165,26 @@ class ForwardTools:
 
     def jvp_scan(self, op: Scan, *given: Any) -> Tangents:
         """The tangents of the results of a loop: one loop of values and tangents."""
-        return loops.jvp_scan(_stable_tangents, self.supports, op, *given)
+        return loops.jvp_scan(tangents_of, self.supports, op, *given)
 
     def jvp_while(self, op: While, *given: Any) -> Tangents:
         """The tangents of the results of a loop: one loop of values and tangents."""
-        return loops.jvp_while(_stable_tangents, self.supports, op, *given)
+        return loops.jvp_while(tangents_of, self.supports, op, *given)
 
     def jvp_cond(self, op: Cond, *given: Any) -> Tangents:
         """The tangents of the results, by the branch that runs."""
-        return loops.jvp_cond(_stable_tangents, self.supports, op, *given)
+        return loops.jvp_cond(tangents_of, self.supports, op, *given)
 
     def jvp_call(self, graph: FrozenGraph, inputs: Sequence[Variable], tangents: Sequence[Variable | None]) -> Tangents:
         """The tangents of the outputs of an inner graph: one call of its pushforward."""
         pairs = [(k, t) for k, t in enumerate(tangents) if t is not None]
-        inner = [Variable(t) for t in graph.input_types]
+        inner, _, checks, outputs, _ = opened(graph)
         given = [Variable(t.type) for _, t in pairs]
-        outputs, checks = graph.instantiate_with_checks(inner)
         inside = self.supports.inside(inner, inputs)
         stated = [inside.stand_in(v, self.supports.of(t), t) for v, (_, t) in zip(given, pairs, strict=True)]
         flags = [pair for _, own in stated for pair in own]
-        found = _stable_tangents(outputs, [inner[k] for k, _ in pairs], [v for v, _ in stated], supports=inside)
+        found = tangents_of(outputs, [inner[k] for k, _ in pairs], [v for v, _ in stated], supports=inside)
         return self.supports.of_call(inside, [*inner, *given], [*inputs, *(t for _, t in pairs)], flags, found, checks)
-
-
-def _stable_tangents(*given: Any, **options: Any) -> Tangents:
-    """Those of an inner graph, whose formulas a user has written as well."""
-    from tg.gradient import stable
-
-    return stable.tangents(*given, **options)
 
 
 def _as_wide(t: Variable, output: Variable) -> Variable:

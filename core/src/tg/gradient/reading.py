@@ -5,6 +5,7 @@ A support is read off the graph, never off a value, so it holds at every order a
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tg.gradient.conditions import (
@@ -21,7 +22,7 @@ from tg.gradient.conditions import (
     terms_of,
     wide,
 )
-from tg.graph.nodes import Constant, Variable
+from tg.graph.nodes import Constant, Variable, literal_text
 from tg.ops.contraction import MatMul
 from tg.ops.cumulative import Accumulate, CumProdPullback
 from tg.ops.elementwise.arithmetic import (
@@ -77,6 +78,7 @@ EVERYWHERE: Final = Support()
 NOWHERE: Final = Support(False)
 FIELDS: Final = Support._fields  # that flow into inner graphs and out of them
 PLAIN: Final = Support._field_defaults
+ZERO: Final = literal_text(0)
 
 
 SELECTED, ASKED, INWARD, OUTWARD = range(4)
@@ -101,11 +103,10 @@ def asked_inside(s: Support) -> Support:
 
 def read(reader: Reader, node: Apply, parts: Sequence[Condition], field: int) -> Condition:
     """A condition of the result: scalars stay outside of masks that are moved and joined, which are constants then."""
-    everywhere = field < INWARD
-    if not reader.makes and all(s is everywhere for s in parts):
-        return everywhere
     if not reader.unites or getattr(node.op, "fn", None) not in (None, add):
         return reader.read(node, parts, field)
+    if len(parts) == 1 and not isinstance(parts[0], bool) and not parts[0].type.shape:
+        return parts[0]
     terms = [terms_of(s) for s in parts]
     scalars = list({id(u): u for pairs in terms for u, _ in pairs}.values())
     if all(u is True for u in scalars):
@@ -119,7 +120,7 @@ def read(reader: Reader, node: Apply, parts: Sequence[Condition], field: int) ->
 
 def normalized(support: Support) -> Support:
     """The one support that says nothing, for any that does not."""
-    return EVERYWHERE if all(s is PLAIN[field] for field, s in zip(FIELDS, support, strict=True)) else support
+    return EVERYWHERE if all(map(operator.is_, support, EVERYWHERE)) else support
 
 
 def asked_where_selected(parts: Sequence[Support], op: Op) -> list[Support]:
@@ -141,8 +142,12 @@ def asked_where_selected(parts: Sequence[Support], op: Op) -> list[Support]:
 
 def of_constant(c: Constant) -> Support:
     """Zeros that a program writes are 0 by selection if all elements are; single ones are data."""
-    is_zero = is_inexact(c.type.dtype) and c.data.size > 0 and not c.data.any()
-    return NOWHERE if is_zero else EVERYWHERE
+    return NOWHERE if is_inexact(c.type.dtype) and is_zero(c) else EVERYWHERE
+
+
+def is_zero(v: Variable) -> bool:
+    """Whether a value is a number that the program writes, or an array of it, and 0."""
+    return isinstance(v, Constant) and v.literal == ZERO
 
 
 def _of_choice(node: Apply, parts: Sequence[Condition], field: int) -> Condition:

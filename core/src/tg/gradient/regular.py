@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
+from tg.gradient.stable import opened
 from tg.graph.facts import facts_of
 from tg.graph.nodes import Constant, Variable
 from tg.graph.traversal import key_of
@@ -137,12 +138,16 @@ def _operands(v: Variable, stands_for: dict[int, tuple[Variable, Variable]]) -> 
 
 def _written(c: Constant) -> Way:
     """What a program writes."""
+    known = c.told("regular", _of_data)
+    return lambda node, parts: known
+
+
+def _of_data(name: str, c: Constant) -> int:
     data = c.data
     if data.dtype.kind != "f":
-        return _nothing
+        return 0
     known = 0 if not (data < np.inf).all() else REGULAR if not np.isinf(data).any() else BELOW
-    known |= FRACTION if (np.abs(data) < 1).all() else 0
-    return lambda node, parts: known
+    return known | (FRACTION if (np.abs(data) < 1).all() else 0)
 
 
 def _nothing(node: Any, parts: Sequence[int]) -> int:
@@ -347,15 +352,8 @@ def _update(node: Any, parts: Sequence[int]) -> int:
 
 def _of_graph(graph: FrozenGraph, parts: Sequence[int]) -> list[int]:
     """What is known of the outputs of a graph."""
-    inner = [Variable(t) for t in graph.input_types]
-    return _of_outputs(_stable_outputs(graph, inner), inner, parts)
-
-
-def _stable_outputs(graph: FrozenGraph, inner: Sequence[Variable]) -> Sequence[Variable]:
-    """The outputs as derivatives are taken of them."""
-    from tg.gradient.stable import stable
-
-    return stable(graph.instantiate(inner), inner)[0]
+    whole = opened(graph)
+    return _of_outputs(whole.outputs, whole.inputs, parts)
 
 
 def _of_outputs(outputs: Sequence[Variable], inner: Sequence[Variable], parts: Sequence[int]) -> list[int]:
@@ -366,8 +364,8 @@ def _of_outputs(outputs: Sequence[Variable], inner: Sequence[Variable], parts: S
 def _steps(op: Scan | While, parts: Sequence[int]) -> tuple[list[int], list[int]]:
     """What is known of the operands of a step, and of its results."""
     n, given = op.carries, list(parts[getattr(op, "first", 0) :])
-    inner = [Variable(t) for t in op.body.input_types]
-    outputs = _stable_outputs(op.body, inner)
+    whole = opened(op.body)
+    inner, outputs = whole.inputs, whole.outputs
     for _ in range(MOST_STEPS):
         after = _of_outputs(outputs, inner, given)
         kept = [a & b for a, b in zip(given[:n], after[:n], strict=True)]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from tg.gradient.conditions import MOVEMENTS, any_along, both, carried, computed, either, has_axes, implies
+from tg.gradient.conditions import MOVEMENTS, any_along, both, carried, computed, either, has_axes, implies, narrow
 from tg.gradient.reading import (
     EVERYWHERE,
     FIELDS,
@@ -28,6 +28,7 @@ from tg.gradient.reading import (
     Support,
     asked_inside,
     asked_where_selected,
+    is_zero,
     normalized,
     of_constant,
     read,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
 
     Place = tuple[int, str]  # of a condition: the number of a value, and a field of its support
 
+PLACES: Final = {negative, add, BroadcastTo, ExpandDims, SliceUpdate}  # what makes a value that is written into zeros
 FEW: Final = 4  # sums of values that are written into zeros, one in the other
 
 
@@ -105,7 +107,7 @@ class Supports:
             if key in supports:
                 stack.pop()
                 continue
-            reader = None if node is None else self._reader(node)
+            reader = None if node is None else READERS.get(node.key) or self._of_others(node)
             if node is None or reader is None:
                 supports[key] = u, of_constant(u) if isinstance(u, Constant) else EVERYWHERE
                 stack.pop()
@@ -117,8 +119,10 @@ class Supports:
                 if entry is not None:
                     parts.append(entry[1])
                     plain = plain and entry[1] is EVERYWHERE
-                elif (below is None and not isinstance(w, Constant)) or (
-                    below is not None and self._reader(below) is None
+                elif (
+                    not isinstance(w, Constant)
+                    if below is None
+                    else below.key not in READERS and self._of_others(below) is None
                 ):
                     parts.append(EVERYWHERE)
                 else:
@@ -126,20 +130,24 @@ class Supports:
             if stack[-1] is not u:
                 continue
             stack.pop()
-            if plain:
-                supports[key] = u, EVERYWHERE
-                continue
-            if reader.joins and any(one.asked is not True for one in parts):
-                parts = asked_where_selected(parts, node.op)
-            fields = zip(*parts, strict=True)
-            supports[key] = u, normalized(Support(*(read(reader, node, one, k) for k, one in enumerate(fields))))
+            supports[key] = u, EVERYWHERE if plain else _read(reader, node, parts)
         return supports[key_of(v)][1]
 
-    def _reader(self, node: Apply) -> Reader | None:
-        reader = READERS.get(node.key)
-        if reader is None and self.kinks and is_inexact(node.types[0].dtype) and not node.op.graph_fields:
-            return OTHER
-        return reader
+    def _of_others(self, node: Apply) -> Reader | None:
+        """The way of an op that has none of its own: while there are conventions it may give some."""
+        gives = self.kinks and is_inexact(node.types[0].dtype) and not node.op.graph_fields
+        return OTHER if gives else None
+
+    def same(self, v: Variable, a: Variable) -> Variable:
+        """A value in the shape of a, as often 0 as that: a multiple, or what it is between others."""
+        known = self._found.get(key_of(a))
+        if known is not None and v.type.ndim == a.type.ndim:
+            self._found[key_of(v)] = v, known[1]
+        return v
+
+    def within(self, a: Variable, fn: Callable[[Variable], Variable]) -> Variable:
+        """A multiple of a value by what is nowhere 0, `inside` of choices."""
+        return self.same(inside(a, fn), a)
 
     def times(self, a: Variable, b: Variable, *, turns: bool = False) -> Variable | None:
         """A cotangent or tangent a times a slope b; None if it is 0 everywhere.
@@ -150,7 +158,9 @@ class Supports:
         chosen = _by_choice(a, b)
         if chosen is not None:
             return chosen
-        first, second = self.of(a), self.of(b)
+        first, second = one, other = self.of(a), self.of(b)
+        if second is EVERYWHERE and self._is_chosen(a, first):
+            return self.chosen(a.inputs[0], product(a.inputs[1], b))
         undefined = False if turns else either(second.inward, both(second.outward, either(first.inward, first.outward)))
         if first is not EVERYWHERE and _is_finite(b):
             first = EVERYWHERE
@@ -163,11 +173,15 @@ class Supports:
         if second.asked is not True and self.is_regular(a):
             second = normalized(second._replace(asked=True))
         if undefined is False and first is EVERYWHERE and second is EVERYWHERE:
-            return inside(a, lambda x: product(x, b))
+            made = inside(a, lambda x: product(x, b))
+            return self.same(made, a) if other is EVERYWHERE else made
         written = self._by_place(a, b, FEW, turns=turns)
         if written is not None:
             return written
-        selected, asked = both(first.selected, second.selected), both(first.asked, second.asked)
+        if second is EVERYWHERE:
+            selected, asked = first.selected, first.asked
+        else:
+            selected, asked = both(first.selected, second.selected), both(first.asked, second.asked)
         if selected is False or asked is False:
             return None
         if undefined is not False:
@@ -175,7 +189,24 @@ class Supports:
         if not isinstance(selected, bool):
             a, b = _stripped(a, selected), _stripped(b, selected)
         found = product(a, b, first.asked, second.asked)
-        return found if isinstance(selected, bool) else where.op(*align_ranks((selected, found, zero_of(found))))
+        if isinstance(selected, bool):
+            return found
+        if asked is True and first is one and second is other and not self.kinks:
+            return self.chosen(selected, found)
+        return or_zero(selected, found)
+
+    def _is_chosen(self, a: Variable, support: Support) -> bool:
+        """Whether a value is a choice between another and 0, by its selection, of which all is asked for."""
+        if self.kinks or a.apply is None or a.apply.key is not where or support.asked is not True:
+            return False
+        c, _, y = a.apply.inputs
+        return (c is support.selected or narrow(c) is support.selected) and is_zero(y)
+
+    def chosen(self, c: Variable, x: Variable) -> Variable:
+        """A value where a condition holds that is its selection, or a narrower one, and else 0."""
+        found = or_zero(c, x)
+        self.set(found, Support(narrow(found.inputs[0])))
+        return found
 
     def matmul(self, a: Variable, b: Variable) -> Variable | None:
         """The matrix product; what one operand is 0 by selection in, or is not asked for, meets nothing of the other.
@@ -231,7 +262,7 @@ class Supports:
         Axes that have been added before those written along are repeated.
         """
         node = a.apply
-        if node is None or not all(map(same, a.shape, b.shape)) or a.type.ndim != b.type.ndim:
+        if node is None or node.key not in PLACES or a.type.ndim != b.type.ndim or not all(map(same, a.shape, b.shape)):
             return None
         if node.key is negative and depth:
             (part,) = (self._by_place(v, b, depth - 1, turns=turns) for v in node.inputs)
@@ -332,6 +363,21 @@ class Supports:
         }
 
 
+def _read(reader: Reader, node: Apply, parts: Sequence[Support]) -> Support:
+    """The support of the result of a node from those of operands."""
+    if reader.joins:
+        for one in parts:
+            if one.asked is not True:
+                parts = asked_where_selected(parts, node.op)
+                break
+    found = []
+    for field, plain in enumerate(EVERYWHERE):
+        conditions = [one[field] for one in parts]
+        said = conditions[0] if len(conditions) == 1 or conditions[0] is conditions[-1] else None
+        found.append(plain if said is plain and not reader.makes else read(reader, node, conditions, field))
+    return normalized(Support._make(found))
+
+
 def flag_of(v: Variable, *, whole: bool) -> Variable:
     """A leaf for a condition of a value: in its shape, or a scalar."""
     return Variable(v.type.with_dtype(BOOL) if whole else TensorType(BOOL))
@@ -351,12 +397,17 @@ def _zero(dtype: str) -> Constant:
     return Constant(np.zeros((), numpy_dtype(dtype)))
 
 
+def or_zero(c: Variable, x: Variable) -> Variable:
+    """A value where a condition holds, and else 0."""
+    return where.op.result((c, x, zero_of(x)), x.type.dtype)
+
+
 def inside(a: Variable, fn: Callable[[Variable], Variable]) -> Variable:
     """A function that keeps 0, of a value; of a choice between a value and 0 inside of it, so that choices meet."""
     if a.apply is None or a.apply.key is not where:
         return fn(a)
     c, x, y = a.apply.inputs
-    return where(c, fn(x), y) if isinstance(y, Constant) and not y.data.any() else fn(a)
+    return where(c, fn(x), y) if is_zero(y) else fn(a)
 
 
 def _by_choice(a: Variable, b: Variable) -> Variable | None:
@@ -387,7 +438,7 @@ def _stripped(v: Variable, s: Variable) -> Variable:
     """v without a choice of 0 that a condition implies."""
     while v.apply is not None and v.apply.key is where:
         c, x, y = v.apply.inputs
-        if not (isinstance(y, Constant) and not y.data.any() and implies(s, c)):
+        if not (is_zero(y) and implies(s, c)):
             break
         v = x
     return v

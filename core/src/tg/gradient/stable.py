@@ -11,8 +11,6 @@ import functools
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg.configuration import current
-from tg.gradient.pullback import cotangents_of, gradients_of
-from tg.gradient.pushforward import tangents_of
 from tg.graph import loc as locs
 from tg.graph.nodes import Apply, Constant, Variable, apply
 from tg.graph.traversal import key_of, sorted_applies
@@ -20,15 +18,16 @@ from tg.ops.shape import Named
 from tg.rewrite.pattern import kind_of
 from tg.rewrite.phases import allowed_kinds
 from tg.types.dtypes import is_inexact
+from tg.types.lengths import same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tg.gradient.selection import Supports
+    from tg.graph.checks import Check
+    from tg.graph.frozen import FrozenGraph
     from tg.rewrite.rule import Attempt, Rule
 
     Key = tuple[int, int]
-    Gradients = list[Variable | None]
 
 MOST: Final = 8  # rules that one node goes through
 LARGEST: Final = 4096  # kinds of nodes and operands that are remembered
@@ -36,54 +35,17 @@ OFF: Final = "off"
 FENCE: Final = Named("")
 
 
-def gradients(
-    outputs: Sequence[Variable],
-    given: Sequence[Variable | None],
-    wrt: Sequence[Variable],
-    leaves: Sequence[Variable] = (),
-    known: Sequence[tuple[Variable, Variable]] = (),
-) -> Gradients:
-    """`gradients_of` the outputs in stable forms."""
-    outputs, fenced = stable(outputs, [*wrt, *leaves, *(v for v, _ in known)])
-    pairs = [(fenced(v), dv) for v, dv in known]
-    return gradients_of(outputs, given, [*map(fenced, wrt)], [*map(fenced, leaves)], pairs)
-
-
-def cotangents(
-    outputs: Sequence[Variable],
-    given: Sequence[Variable | None],
-    wrt: Sequence[Variable],
-    leaves: Sequence[Variable] = (),
-    supports: Supports | None = None,
-) -> Gradients:
-    """`cotangents_of` the outputs in stable forms."""
-    outputs, fenced = stable(outputs, [*wrt, *leaves])
-    return cotangents_of(outputs, given, [*map(fenced, wrt)], [*map(fenced, leaves)], supports=supports)
-
-
-def tangents(
-    outputs: Sequence[Variable],
-    wrt: Sequence[Variable],
-    given: Sequence[Variable | None],
-    leaves: Sequence[Variable] = (),
-    supports: Supports | None = None,
-) -> Gradients:
-    """`tangents_of` the outputs in stable forms."""
-    outputs, fenced = stable(outputs, [*wrt, *leaves])
-    return tangents_of(outputs, [*map(fenced, wrt)], given, [*map(fenced, leaves)], supports)
-
-
 def stable(
     outputs: Sequence[Variable], barriers: Sequence[Variable]
 ) -> tuple[list[Variable], Callable[[Variable], Variable]]:
     """The outputs in stable forms, and what stands in them for a variable by which they are differentiated."""
-    config = current()
-    rules = None if config.mode == OFF else _rules("default" if config.mode == "debug" else config.mode, config.exclude)
-    if rules is None or not rules.by_key:
+    rules = _rules_in_force()
+    if not rules.by_key:
         return list(outputs), _itself
     sweep = _Sweep(rules, barriers)
-    for node, results in sorted_applies(outputs):
-        sweep.visit(node, results)
+    with locs.at(None):
+        for node, results in sorted_applies(outputs):
+            sweep.visit(node, results)
     return [sweep.value(v) for v in outputs], sweep.value
 
 
@@ -91,16 +53,52 @@ def _itself(v: Variable) -> Variable:
     return v
 
 
+class Opened(NamedTuple):
+    """A graph that an op holds, over variables, and its stated checks."""
+
+    inputs: list[Variable]
+    written: Sequence[Variable]
+    checks: list[Check]
+    outputs: list[Variable]  # in stable forms
+    reads: list[int]  # of each output the inputs on which it depends through floating values, as bits
+
+
+def opened(graph: FrozenGraph) -> Opened:
+    """A graph over variables of its own, the same ones while the same rules are in force."""
+    rules = _rules_in_force()
+    found: Opened | None = graph.opened(rules)
+    if found is None:
+        inputs = [Variable(t) for t in graph.input_types]
+        written, checks = graph.instantiate_with_checks(inputs)
+        outputs = stable(written, inputs)[0]
+        found = Opened(inputs, written, checks, outputs, leaves_below(outputs, inputs))
+        graph.keep_opened(rules, found)
+    return found
+
+
+def leaves_below(outputs: Sequence[Variable | None], leaves: Sequence[Variable]) -> list[int]:
+    """Of each value the leaves on which it depends through floating values, as bits."""
+    found = {key_of(v): 1 << k for k, v in enumerate(leaves) if is_inexact(v.type.dtype)}
+    for node, _ in sorted_applies([v for v in outputs if v is not None], known=leaves):
+        below = 0
+        for v in node.inputs:
+            below |= found.get(key_of(v), 0)
+        for k, t in enumerate(node.types):
+            if below and is_inexact(t.dtype):
+                found[id(node), k + 1] = below
+    return [0 if v is None else found.get(key_of(v), 0) for v in outputs]
+
+
 class _Sweep:
     """The values of a cone in their stable forms, by key."""
 
     def __init__(self, rules: _Rules, barriers: Sequence[Variable]) -> None:
         self.rules, self.attempts = rules
-        self.barriers = {key_of(v): v for v in barriers}
-        self.leading = set(self.barriers)  # the keys of what depends on a barrier
+        self.fenced = {key_of(v): v for v in barriers if v.apply is not None}
+        self.leading = {key_of(v) for v in barriers}  # the keys of what depends on a barrier
         self.done: dict[Key, Variable] = {}
-        self.equal: dict[Any, Apply] = {}  # by op and operands: the first such node
-        self.made: dict[int, Sequence[Variable | None]] = {}  # by its id: what stands for its results
+        self.equal: dict[Any, tuple[Apply, Sequence[Variable | None]]] = {}
+        """By op and operands the first node, and what stands for its results."""
         if len(self.attempts) > LARGEST:
             self.attempts.clear()
 
@@ -110,12 +108,12 @@ class _Sweep:
 
     def visit(self, node: Apply, results: Sequence[Variable | None]) -> None:
         """Find what stands for the results of a node, whose operands have been visited."""
-        done, leads, changed = self.done, False, False
+        done, leading, leads, changed = self.done, self.leading, False, False
         operands: list[Variable] = []
         identity: list[Any] = [node.op]
         for v in node.inputs:
             below = v.apply
-            key = (id(v), 0) if below is None else (id(below), v.index + 1)
+            key: Any = (id(v), 0) if below is None else (id(below), v.index + 1)
             u = done.get(key, v)
             if u is not v:
                 key = key_of(u)
@@ -124,33 +122,37 @@ class _Sweep:
                 else:
                     u = v  # an equal length or condition: nothing has to be made again for it
             operands.append(u)
-            leads = leads or key in self.leading
-            identity.append(v.key if isinstance(v, Constant) and not v.data.ndim else key)
-        twin = self.equal.setdefault(tuple(identity), node)
+            if key in leading:
+                leads = True
+            elif below is None and type(v) is Constant and not v.type.shape:
+                key = v.key
+            identity.append(key)
+        twin, known = self.equal.get(identified := tuple(identity), (node, results))
         if twin is not node:
-            made: Sequence[Variable | None] = self._results_of(twin, results)
-        elif changed or (leads and node.key in self.rules):
-            made = self.made[id(node)] = self._made(node, results, operands, changed, leads)
+            made: Sequence[Variable | None] = [
+                u if v is None or u is not None else Variable(t, twin, k)
+                for k, (v, u, t) in enumerate(zip(results, known, twin.types, strict=True))
+            ]
         else:
             made = results
+            if changed or (leads and node.key in self.rules):
+                made = self._made(node, results, operands, changed, leads)
+            self.equal[identified] = node, made
+        if not leads and made is results and not self.fenced:
+            return
         for k, new in enumerate(made):
             key = id(node), k + 1
-            barrier = self.barriers.get(key)
+            barrier = self.fenced.get(key)
             if barrier is not None:
+                locs.fix(node.loc)
                 done[key] = fence = FENCE(barrier)
-                self.leading.add(key_of(fence))
+                leading.add(key_of(fence))
             elif new is not None and new is not results[k]:
                 done[key] = new
                 if leads:
-                    self.leading.add(key_of(new))
+                    leading.add(key_of(new))
             if leads:
-                self.leading.add(key)
-
-    def _results_of(self, twin: Apply, like: Sequence[Variable | None]) -> list[Variable | None]:
-        """The results of an equal node that was visited before, of those that are used here."""
-        made = self.made.get(id(twin))
-        whole = [Variable(t, twin, k) for k, t in enumerate(twin.types)] if made is None else made
-        return [None if v is None else whole[k] for k, v in enumerate(like)]
+                leading.add(key)
 
     def _made(
         self,
@@ -160,16 +162,16 @@ class _Sweep:
         changed: bool,
         leads: bool,
     ) -> Sequence[Variable | None]:
+        locs.fix(node.loc)
         outputs = _again(node, results, operands) if changed else results
         v = outputs[0]
-        if not leads or len(outputs) != 1 or v is None or v.apply is None or v.apply.key not in self.rules:
+        if not leads or len(outputs) != 1 or v is None:
             return outputs
-        with locs.at(node.loc):
-            for _ in range(MOST):
-                better = self._better(v)
-                if better is None:
-                    break
-                v = better
+        for _ in range(MOST):
+            better = self._better(v)
+            if better is None:
+                break
+            v = better
         return (v,)
 
     def _better(self, v: Variable) -> Variable | None:
@@ -181,32 +183,39 @@ class _Sweep:
         tried = self.rules.get(key)
         if tried is None:
             return None
-        signature = key, *map(kind_of, node.inputs)
+        signature = (key, *[kind_of(u) for u in node.inputs])
         attempts = self.attempts.get(signature)
         if attempts is None:
             pairs = [(one.name, one.for_kinds(signature[1:])) for one in tried]
             attempts = self.attempts[signature] = tuple((name, one) for name, one in pairs if one is not None)
         for name, attempt in attempts:
-            with locs.at(None if node.loc is None else node.loc.by(name)):
-                replaced = attempt(node, (v,))
+            if node.loc is not None:
+                locs.fix(node.loc.by(name))
+            replaced = attempt(node, (v,))
             if replaced is not None and replaced[0].type.dtype == v.type.dtype:
                 return replaced[0]
         return None
 
 
 def _again(node: Apply, results: Sequence[Variable | None], operands: Sequence[Variable]) -> Sequence[Variable | None]:
-    """The results of a node, with the names that they have, on other operands; known types are not inferred again."""
-    is_known = all(type(n) is int for t in node.types for n in t.shape)
-    if is_known and all(u is v or u.type == v.type for u, v in zip(operands, node.inputs, strict=True)):
+    """The results of a node, with the names that they have, on other operands; of equal types they have the same."""
+    if all(map(_is_alike, operands, node.inputs)):
         other = Apply(node.op, tuple(operands), node.types, node.loc)
-        outputs = tuple(Variable(t, other, k) for k, t in enumerate(node.types))
+        outputs = tuple([Variable(t, other, k) for k, t in enumerate(node.types)])
     else:
-        with locs.at(node.loc):
-            outputs = apply(node.op, operands)
+        outputs = apply(node.op, operands)
     for old, new in zip(results, outputs, strict=True):
         if old is not None:
             new.name = old.name
     return outputs
+
+
+def _is_alike(u: Variable, v: Variable) -> bool:
+    """Whether two values have the same type, with lengths of which no one is their own."""
+    if u is v:
+        return True
+    a, b = u.lengths, v.lengths
+    return u.type.dtype == v.type.dtype and len(a) == len(b) and None not in a and (a is b or all(map(same, a, b)))
 
 
 class _Rules(NamedTuple):
@@ -216,12 +225,19 @@ class _Rules(NamedTuple):
     attempts: dict[tuple[object, ...], tuple[tuple[str, Attempt], ...]]
 
 
+def _rules_in_force() -> _Rules:
+    config = current()
+    return _rules("default" if config.mode == "debug" else config.mode, config.exclude)
+
+
 @functools.lru_cache(maxsize=32)
 def _rules(mode: str, exclude: tuple[str, ...]) -> _Rules:
+    table: dict[object, list[Rule]] = {}
+    if mode == OFF:
+        return _Rules(table, {})
     from tg.rewrite.rules.stable import STABLE
 
     kinds = allowed_kinds(mode)
-    table: dict[object, list[Rule]] = {}
     for one in STABLE:
         if one.kind in kinds and one.kind not in exclude and one.name not in exclude:
             for key in one.keys:

@@ -97,6 +97,7 @@ class FrozenGraph:
         "_digest",
         "_kept_as",
         "_kept_constants",
+        "_opened",
         "_prepared",
         "_symbolic",
         "arity",
@@ -113,6 +114,7 @@ class FrozenGraph:
     _digest: int | None
     _kept_as: str | None
     _kept_constants: tuple[Constant, ...]
+    _opened: tuple[object, Any]
     _prepared: Any
     _symbolic: tuple[TensorType, ...] | None
     arity: int
@@ -156,6 +158,7 @@ class FrozenGraph:
         put(self, "_digest", None)
         put(self, "_kept_as", None)
         put(self, "_kept_constants", ())
+        put(self, "_opened", (None, None))
         put(self, "_prepared", None)
         put(self, "_symbolic", None)
 
@@ -219,6 +222,15 @@ class FrozenGraph:
     def keep_prepared(self, steps: object) -> None:
         """Keep what runs in place of this graph: of this object alone, not of copies."""
         object.__setattr__(self, "_prepared", steps)
+
+    def opened(self, way: object) -> Any:
+        """This graph over variables, as derivatives are taken of it; None until it has been opened in this way."""
+        known, found = self._opened
+        return found if known is way else None
+
+    def keep_opened(self, way: object, found: object) -> None:
+        """Keep this graph over variables, opened in one way: of this object alone, not of copies."""
+        object.__setattr__(self, "_opened", (way, found))
 
     @property
     def structure(self) -> tuple[object, ...]:
@@ -294,11 +306,12 @@ class FrozenGraph:
     def _over(self, inputs: Sequence[Variable]) -> list[Variable]:
         """All values as variables over the given inputs."""
         values: list[Variable] = [*(self._promised(k, v) for k, v in enumerate(inputs)), *self.constants]
-        for k, node in enumerate(self.nodes):
-            origin = self.origins.get(k, Origin())
-            with locs.at(origin.locs[0] if origin.locs else None):
+        with locs.at(None):
+            for k, node in enumerate(self.nodes):
+                origin = self.origins.get(k)
+                locs.fix(origin.locs[0] if origin is not None and origin.locs else None)
                 results = apply(node.op, [values[i] for i in node.inputs])
-                values.extend(map(self._promised, node.outputs, results))
+                values.extend(map(self._promised, node.outputs, results) if self.assumed else results)
         return values
 
     def _promised(self, number: int, v: Variable) -> Variable:

@@ -107,8 +107,8 @@ where = ternary(
     "where", np.where, _where_loops, "x where the condition holds, else y; the one not taken never leaks.",
     d=(
         None,
-        lambda c, x, y, z: cast_variable(c, z.type.dtype),
-        lambda c, x, y, z: cast_variable(logical_not(c), z.type.dtype),
+        lambda c, x, y, z: c,
+        lambda c, x, y, z: logical_not(c),
     ),
     accuracy=0, cost=2,
     facts=of_where,

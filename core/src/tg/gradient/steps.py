@@ -1,0 +1,153 @@
+"""Derivatives of the step of a loop: which carries take part, and of which conditions flow beside them.
+
+A loop takes those part in that the derivative of a step reaches from the ones that do, until no more are reached. What
+the formulas of a step read is a first guess, seldom wrong: a sweep by it is looked at, and is made again from the ones
+that are sure where some were not reached, as through a function that is flat everywhere.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from tg.gradient.flags import grown, inside_graph, widths
+from tg.gradient.stable import leaves_below
+from tg.graph.nodes import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tg.gradient.selection import Place, Supports
+    from tg.gradient.stable import Opened
+
+Cotangents = list[Variable | None]
+
+
+class Step(NamedTuple):
+    """The derivative of a step."""
+
+    given: dict[int, Variable]  # stand for the cotangents of its results, or the tangents of its inputs, by number
+    found: Cotangents
+    moving: list[int]  # the carries that have some
+    inside: Supports
+    flags: dict[Place, Variable]  # stand for conditions of what is given
+    places: Mapping[Place, bool]  # of these, and whether elements have conditions of their own
+
+
+def pulled_step(
+    cotangents_of: Callable[..., Cotangents],
+    body: Opened,
+    flows: Mapping[int, Variable],
+    carries: int,
+    supports: Supports,
+    known: Callable[[], Sequence[int]],
+) -> Step | None:
+    """The pullback of a step; None where nothing flows.
+
+    A carry that no step reads has some all the same: without a step it is what it began with.
+
+    Args:
+        flows: the cotangents of its results, by number.
+        known: gives what is known of its operands.
+    """
+    inner, made = body.inputs, body.outputs
+
+    def sweep(moving: set[int], places: Mapping[Place, bool]) -> Step:
+        given = {k: Variable(made[k].type) for k in sorted({*flows, *moving})}
+        inside, flags, stated = inside_graph(given, places, inner, known)
+        found = cotangents_of([made[k] for k in given], stated, inner, inner, supports=inside)
+        return Step(given, found, sorted(moving), inside, flags, places)
+
+    reads = {k: [j for j in range(carries) if below >> j & 1] for k, below in enumerate(body.reads)}
+    step = _closed(sweep, {*flows}, reads, carries, widths(supports.places(flows)))
+    return None if not step.moving and all(dx is None for dx in step.found) else step
+
+
+def pushed_step(
+    tangents_of: Callable[..., Cotangents],
+    body: Opened,
+    tangents: Sequence[Variable | None],
+    carries: int,
+    supports: Supports,
+    known: Callable[[], Sequence[int]],
+) -> Step:
+    """The pushforward of a step, for tangents of its operands."""
+    inner, made = body.inputs, body.outputs
+    some = {k: t for k, t in enumerate(tangents) if t is not None}
+    others = [k for k in some if k >= carries]
+
+    def sweep(moving: set[int], places: Mapping[Place, bool]) -> Step:
+        flows = {k: Variable(inner[k].type) for k in (*sorted(moving), *others)}
+        inside, flags, stated = inside_graph(flows, places, inner, known)
+        found = tangents_of(made, [inner[k] for k in flows], stated, inner, supports=inside)
+        return Step(flows, found, sorted(moving), inside, flags, places)
+
+    reads = {j: [k for k in range(carries) if body.reads[k] >> j & 1] for j in range(len(inner))}
+    return _closed(sweep, {*some}, reads, carries, widths(supports.places(some)))
+
+
+def _closed(
+    sweep: Callable[[set[int], Mapping[Place, bool]], Step],
+    flows: set[int],
+    reads: Mapping[int, Sequence[int]],
+    carries: int,
+    places: dict[Place, bool],
+) -> Step:
+    """The step that reaches no more than what moves in it.
+
+    Args:
+        flows: the numbers of what is given; those below `carries` move.
+        reads: for each number those of the carries that it may reach.
+        places: the conditions of what is given.
+    """
+    sure = {k for k in flows if k < carries}
+    guess = sure | {k for k in _reached(flows, reads) if k < carries}
+    if guess != sure:
+        step = sweep(guess, places | {(k, "selected"): False for k in sorted(guess - sure)})
+        if _reached(flows, _reading(step, carries)) >= guess:
+            more = _more(step, flows, carries)
+            if not more:
+                return step
+            return _grown(sweep, flows, carries, guess, {**step.places, **more})
+    return _grown(sweep, flows, carries, sure, places)
+
+
+def _grown(
+    sweep: Callable[[set[int], Mapping[Place, bool]], Step],
+    flows: set[int],
+    carries: int,
+    moving: set[int],
+    places: dict[Place, bool],
+) -> Step:
+    """The step that is found by iteration."""
+    while True:
+        step = sweep(moving, places)
+        reached = {k for k in range(carries) if step.found[k] is not None}
+        more = _more(step, flows, carries)
+        if reached <= moving and not more:
+            return step
+        moving, places = moving | reached, {**places, **more}
+
+
+def _more(step: Step, flows: set[int], carries: int) -> dict[Place, bool]:
+    """Further conditions that carries have after a step."""
+    taking = {*step.moving, *(k for k in range(carries) if step.found[k] is not None)}
+    return grown(step.places, step.inside, step.found, taking, taking - flows)
+
+
+def _reached(given: set[int], reads: Mapping[int, Sequence[int]]) -> set[int]:
+    """What can be come to from some numbers."""
+    found: set[int] = set()
+    stack = sorted(given)
+    while stack:
+        for k in reads.get(stack.pop(), ()):
+            if k not in found:
+                found.add(k)
+                stack.append(k)
+    return found
+
+
+def _reading(step: Step, carries: int) -> dict[int, list[int]]:
+    """For each number that is given in a step the carries to which it flows."""
+    numbers = [*step.given]
+    below = leaves_below(step.found[:carries], [*step.given.values()])
+    return {j: [k for k in range(carries) if below[k] >> place & 1] for place, j in enumerate(numbers)}
