@@ -9,11 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytensor
 import pytest
-from pytensor.compile.mode import Mode, get_mode
-from pytensor.graph.rewriting.db import RewriteDatabaseQuery
-from pytensor.link.vm import VMLinker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +19,10 @@ SECONDS = 120  # of processor time, of one test: compilers that it starts are no
 
 def mode(name: str) -> Any:
     """A mode by its name: PYTHON is PyTensor's own, with its Python implementations alone."""
+    from pytensor.compile.mode import Mode, get_mode
+    from pytensor.graph.rewriting.db import RewriteDatabaseQuery
+    from pytensor.link.vm import VMLinker
+
     if name == "PYTHON":
         # a sum whose elements are computed on the way leaves out the first by the Python implementation
         query = RewriteDatabaseQuery(include=["fast_run"], exclude=["local_careduce_fusion"])
@@ -32,7 +32,23 @@ def mode(name: str) -> Any:
     return get_mode(name)
 
 
-pytensor.config.mode = mode(os.environ["PEER_MODE"])
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart() -> None:
+    """Set the default mode, after the checkout's `conftest.py` has set the flags that PyTensor reads when imported."""
+    import pytensor
+
+    pytensor.config.mode = mode(os.environ["PEER_MODE"])
+
+
+def flat(seed: Any) -> Any:
+    """A seed without sequences in sequences, which NumPy flattened itself before 2.5 and refuses since."""
+    if not isinstance(seed, list | tuple):
+        return seed
+    return [number for part in seed for number in (flat(part) if isinstance(part, list | tuple) else [part])]
+
+
+default_rng = np.random.default_rng
+np.random.default_rng = lambda seed=None: default_rng(flat(seed))
 
 
 class Late(BaseException):
