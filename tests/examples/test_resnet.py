@@ -1,19 +1,15 @@
 """ResNets beside PyTorch's functions, called in the order of torchvision's modules: logits, loss and gradients."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
+from networks import resnet
 
 import tg
 
 torch = pytest.importorskip("torch")
-PATH = Path(__file__).parents[2] / "examples/networks/resnet.py"
-SPEC = importlib.util.spec_from_file_location("resnet", PATH)
-resnet = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(resnet)
 F = torch.nn.functional
+NETWORKS, COMPILED = ((18, 32), (50, 64)), ("c", "numba", "jax", "torch", "mlx")
+SLOW = [(50, 64, "perform"), *((*network, name) for network in NETWORKS for name in COMPILED)]
 
 
 def by_torch(x, p, is_bottleneck, training):
@@ -42,8 +38,11 @@ def by_torch(x, p, is_bottleneck, training):
     return F.linear(x.mean((2, 3)), p["fc.weight"], p["fc.bias"])
 
 
-@pytest.mark.parametrize(("layers", "pixels"), [(18, 32), pytest.param(50, 64, marks=pytest.mark.long)])
-def test_networks_are_those_of_torch(layers, pixels):
+@pytest.mark.parametrize(
+    ("layers", "pixels", "backend"),
+    [(18, 32, "perform"), *(pytest.param(*one, marks=pytest.mark.long) for one in SLOW)],
+)
+def test_networks_are_those_of_torch(layers, pixels, backend):
     kind, draw = resnet.KINDS[layers], np.random.default_rng(2)
     weights = resnet.random_weights(kind, 10, "float64")
     weights = {name: w + 0.1 * abs(draw.normal(size=w.shape)) * (w.ndim == 1) for name, w in weights.items()}
@@ -53,7 +52,7 @@ def test_networks_are_those_of_torch(layers, pixels):
     learnt = {name: v for name, v in p.items() if "running" not in name}
     loss = tg.nn.cross_entropy(resnet.resnet(images, p, kind, training=True), labels)
     outputs = [resnet.resnet(images, p, kind), loss, tg.grad(loss, learnt)]
-    logits, cost, slopes = tg.function([images, p], outputs, backend="perform")(x, weights)
+    logits, cost, slopes = tg.function([images, p], outputs, backend=backend)(x, weights)
     t = {name: torch.tensor(w, requires_grad="running" not in name) for name, w in weights.items()}
     want = by_torch(torch.tensor(x), t, kind.is_bottleneck, training=False)
     np.testing.assert_allclose(logits, want.detach().numpy(), rtol=1e-10, atol=1e-10)
