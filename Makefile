@@ -14,6 +14,8 @@ BACKEND ?= perform
 GRAPHS ?= 20000
 OUTPUTS ?= 20000
 SEED ?= 0
+# of make bench
+BENCH ?=
 # of make nightly: processes at a time
 SHARDS ?= $(shell nproc 2>/dev/null || echo 2)
 
@@ -62,7 +64,7 @@ help:
 	@echo 'make sanitize     the quick tier on C and hostile calls, in units that watch memory and undefined behaviour'
 	@echo 'make docs         the documentation, into docs/_build/html; a warning is an error'
 	@echo 'make wheels       the wheel of every distribution, into dist/'
-	@echo 'make bench        the benchmarks'
+	@echo 'make bench        the benchmarks; BENCH="--only networks --rows ResNet-18": some, see benchmarks/run.py'
 	@echo 'make clean        remove the environment, builds and caches'
 
 install: $(STAMP)
@@ -206,7 +208,7 @@ wheels: $(STAMP)
 	for folder in $(WORKSPACE) $(PYTENSOR); do $(BIN)/python -m build --wheel --no-isolation --outdir dist $$folder || exit 1; done
 
 bench: $(STAMP)
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py $(BENCH)
 
 clean:
 	rm -rf $(VENV) $(PYTENSOR)/.venv* dist build docs/_build docs/generated reports .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

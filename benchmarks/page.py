@@ -7,6 +7,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
+from network_tables import tables as tables_of_networks
 from pymc_models import rows as rows_of_pymc
 from report import beside, reached, shown, why_not
 from targets import tables
@@ -50,6 +51,9 @@ def write(results: Mapping[str, Any], path: Path) -> None:
         parts.append(_section(f"Rewriting {name}: seconds by number of applies", _transposed(sizes)))
     if results.get("pymc"):
         parts.append(_heading("Models of PyMC", _table(*rows_of_pymc(results["pymc"]))))
+    parts += [
+        _heading(title, _table(*lines)) for title, lines in tables_of_networks(results.get("networks", {})).items()
+    ]
     parts.append(_heading("What has no figure", _table(*why_not(results))))
     about = ", ".join(f"{key}: {value}" for key, value in results.get("machine", {}).items())
     body = f"<h1>tg beside its peers</h1><p>{html.escape(about)}</p>{''.join(parts)}"

@@ -4,8 +4,9 @@ Tables are printed; benchmarks/results/latest.json has the figures and benchmark
 PyTensor is measured where benchmarks/.venv-pytensor (or PYTENSOR_PYTHON) has it: an environment with
 `pip install pytensor numba jax`; models of PyMC where plugins/tg-pytensor/.venv (or PYMC_PYTHON) has it: what
 `make pytensor` makes. `--only start calls` measures these pages alone and `--rows w2 radon` some rows of the pages
-`run`, `loops`, `draws` and `pymc`; the others keep their last figures. `--quick` leaves out the engines that compile
-for minutes.
+`run`, `loops`, `draws`, `pymc` and `networks`; the others keep their last figures. `--quick` leaves out the engines
+that compile for minutes, or are very slow. `--only networks --docs docs/_static` writes the tables of the page of
+networks.
 """
 
 from __future__ import annotations
@@ -22,6 +23,11 @@ from typing import TYPE_CHECKING, Any
 from draws import DRAWS
 from harness import ENVIRONMENT, HERE, PEER, WITH_PYMC, child, in_turn, seconds
 from models import MODELS
+from network_rows import ROWS as NETWORK_ROWS
+from network_runs import networks
+from network_runs import wrong as wrong_of_networks
+from network_tables import tables as tables_of_networks
+from network_tables import write as write_networks
 from page import TITLES, write
 from pymc_models import rows as rows_of_pymc
 from pymc_models import wrong as wrong_of_pymc
@@ -161,6 +167,7 @@ def steps(rounds: int) -> dict[str, Any]:
 
 
 ROWS = {"run": (run, MODELS), "loops": (loops, LOOPS), "draws": (draws, DRAWS), "pymc": (pymc, None)}
+ROWS["networks"] = networks, NETWORK_ROWS
 PAGES = {"start": start, "calls": calls, **{name: measure for name, (measure, _) in ROWS.items()}}
 PAGES |= {"engine": engine, "steps": steps}
 
@@ -193,7 +200,7 @@ def wrong(results: dict[str, Any]) -> list[str]:
             worst = max(abs(a - b) / max(1.0, abs(b)) for a, b in pairs)
             if len(values) != len(reference) or not worst <= tolerance:
                 found.append(f"{model}: {name} is off by {worst:.2g}, with {len(values)} results of {len(reference)}")
-    return found + wrong_of_pymc(results.get("pymc", {}))
+    return found + wrong_of_pymc(results.get("pymc", {})) + wrong_of_networks(results.get("networks", {}))
 
 
 def table(title: str, rows: Mapping[str, Mapping[str, float]], console: Console) -> None:
@@ -239,6 +246,8 @@ def show(results: dict[str, Any], console: Console) -> None:
         table(f"steps of {kind} and gradient, seconds of a processor to the first result", rows, console)
     if results.get("pymc"):
         lines("Models of PyMC", rows_of_pymc(results["pymc"]), console)
+    for title, found in tables_of_networks(results.get("networks", {})).items():
+        lines(f"Networks: {title}", found, console)
     lines("Run beside the limit and the best peer", beside(results), console)
     lines("Targets that are not met", reached(results, whole=False), console)
     lines("What has no figure", why_not(results), console)
@@ -270,6 +279,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--rows", nargs="+", default=[], help="what the names of rows begin with")
     parser.add_argument("--quick", action="store_true", help="without PyTensor and torch.compile")
+    parser.add_argument("--docs", type=Path, help="a folder to write the tables of networks into")
     given = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / "latest.json"
@@ -287,6 +297,8 @@ def main() -> None:
     for line in wrong(results):
         print(f"WRONG  {line}")
     write(results, RESULTS / "index.html")
+    if given.docs and "networks" in results:
+        write_networks(results, given.docs)
     raise SystemExit(1 if wrong(results) else 0)
 
 

@@ -43,13 +43,14 @@ class NoFigureError(Exception):
 class Worker:
     """One engine's process, begun when it is asked: one that has died or was too slow is followed by another."""
 
-    def __init__(self, engine: str) -> None:
-        self.engine = engine
-        self.limit = LIMITS.get(engine, LIMIT)
+    def __init__(self, engine: str, script: str = "measure.py", limit: float | None = None) -> None:
+        self.engine, self.script = engine, script
+        self.limit = limit or LIMITS.get(engine, LIMIT)
         self.process: subprocess.Popen[str] | None = None
+        self.folder: tempfile.TemporaryDirectory[str] | None = None  # of its caches
         self.compiling = 0.0  # seconds, so far
 
-    def ask(self, row: str) -> dict[str, Any]:
+    def ask(self, row: str, seconds: float = SLICE) -> dict[str, Any]:
         """Its answer on a row.
 
         Raises:
@@ -57,7 +58,7 @@ class Worker:
         """
         process = self.process or self._begin()
         try:
-            process.stdin.write(json.dumps([row, SLICE]) + "\n")
+            process.stdin.write(json.dumps([row, seconds]) + "\n")
             process.stdin.flush()
             if not select.select([process.stdout], [], [], self.limit)[0]:
                 self.end()
@@ -79,21 +80,23 @@ class Worker:
             self.end()
             self.compiling = 0.0
 
-    def end(self) -> None:
-        """End the process and what it has started, and remove its caches."""
+    def end(self, *, keeps_caches: bool = False) -> None:
+        """End the process and what it has started, and remove its caches unless the next is to have them."""
         if self.process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)  # with the compilers it has started
             self.process.communicate()
-            self.folder.cleanup()
             self.process = None
+        if self.folder is not None and not keeps_caches:
+            self.folder.cleanup()
+            self.folder = None
 
     def _begin(self) -> subprocess.Popen[str]:
         threads = "threads=" in self.engine
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder = self.folder or tempfile.TemporaryDirectory()
         self.complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115  # closed with the worker
         self.process = subprocess.Popen(
-            [PEER if self.engine.startswith("pytensor") else sys.executable, "measure.py", self.engine],
+            [PEER if self.engine.startswith("pytensor") else sys.executable, self.script, self.engine],
             cwd=HERE,
             env={**ENVIRONMENT, **caches(self.folder.name), **({} if threads else ONE_THREAD)},
             stdin=subprocess.PIPE,
