@@ -72,3 +72,16 @@ def test_no_bound_is_tried_of_what_one_look_refutes(monkeypatch):
     for _ in range(40):
         y = tg.concatenate([y, y[:2]])
     assert len(tried) <= 40
+
+
+def test_a_product_reads_alike_whatever_was_made_before():
+    """Or a program has another key in a process that has made other variables, and is compiled again."""
+
+    def text(others):
+        for _ in range(others):
+            tg.vector("other")
+        n, m = tg.tensor("x", shape=(None, None)).shape
+        k = tg.tensor("y", shape=(None,)).shape[0]
+        return repr((n // 2) * (m // 2) * ((k + 1) // 2) * ((k + 3) // 2))
+
+    assert len({text(others) for others in range(20)}) == 1

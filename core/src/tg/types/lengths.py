@@ -41,14 +41,14 @@ class Atom:
     __slots__ = ("_hash", "natural", "not_one", "order")
     natural: bool
     not_one: bool
-    order: tuple[int, int, int]  # how atoms stand in a product: the same in every process
+    order: tuple[int, ...]  # how atoms stand in a product: the same whatever was made before
     _hash: int
 
     def __hash__(self) -> int:
         return self._hash
 
 
-def _order(atom: Atom) -> tuple[int, int, int]:
+def _order(atom: Atom) -> tuple[int, ...]:
     return atom.order
 
 
@@ -61,6 +61,28 @@ def _serial(owner: object) -> int:
 def _spread(key: object) -> object:
     """A key whose hash tells -1 from -2, which Python's does not: products are sorted by the hashes of their atoms."""
     return (key < 0, abs(key)) if isinstance(key, int) else key
+
+
+def _youngest(length: int | Length) -> tuple[int, int]:
+    """The number of the last value that a length is made of, and its axis."""
+    if type(length) is not Length:
+        return (-1, 0)
+    atoms = (atom for monomial in length.terms for atom in monomial)
+    return max(((-1, 0) if type(atom) is NamedLength else atom.order[1:3] for atom in atoms), default=(-1, 0))  # type: ignore[return-value]
+
+
+def _form(length: int | Length) -> int:
+    """A hash of a length, the values that it is made of left out."""
+    if type(length) is not Length:
+        return hash(_spread(length))
+    terms = ((*sorted(map(_form_of_atom, monomial)), _spread(c)) for monomial, c in length.terms.items())
+    return hash(frozenset(terms))
+
+
+def _form_of_atom(atom: Atom) -> int:
+    if type(atom) is Derived:
+        return atom.order[3]
+    return atom._hash if type(atom) is NamedLength else hash(_spread(atom.order[2]))
 
 
 @final
@@ -143,11 +165,16 @@ class Derived(Atom):
         self.natural = natural_l or natural_r if kind == "max" else natural_l and natural_r
         self.not_one = kind != "broadcast"
         sides = (_spread(key(lhs)), _spread(key(rhs)))
+        parts: tuple[int | Length, ...] = (lhs, rhs)
         self.sides = frozenset(sides) if kind in COMMUTATIVE else sides
         if kind == "broadcast":  # of several, in whatever order
-            self.sides = frozenset({**_broadcast_parts(lhs), **_broadcast_parts(rhs)})
-        self._hash = hash((2 + KINDS.index(kind), self.sides))
-        self.order = (2 + KINDS.index(kind), self._hash, 0)
+            found = {**_broadcast_parts(lhs), **_broadcast_parts(rhs)}
+            self.sides, parts = frozenset(found), tuple(found.values())
+        number, forms = 2 + KINDS.index(kind), tuple(map(_form, parts))
+        self._hash = hash((number, self.sides))
+        form = hash((number, frozenset(forms) if isinstance(self.sides, frozenset) else forms))
+        # hashes of numbers of variables say nothing of which was made first: they are asked last
+        self.order = (number, *max(map(_youngest, parts)), form, self._hash)
 
     def __eq__(self, other: object) -> bool:
         return (
