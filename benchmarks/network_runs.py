@@ -32,13 +32,14 @@ SLICE, LIMIT = 0.2, 150.0  # seconds of an answer, and the most to wait for one
 
 
 def engines_of(row: Row, *, quick: bool) -> list[str]:
-    """Those that measure a row: MLX's conv2d takes seconds an image, and channels are those of images."""
-    names = [*ENGINES[row.task]]
-    if row.task == "inference" and row.batch > 1 and not row.network.startswith("ViT"):
-        names.remove("mlx")
-    if row.network.startswith("ViT") and "torch channels_last" in names:
-        names.remove("torch channels_last")
-    return [name for name in names if not (quick and name in ("mlx", "torch channels_last", "onnxruntime"))]
+    """Those that measure a row: channels are those of images, and several images take minutes by MLX's matrices.
+
+    Its wheel for processors multiplies by a BLAS of the reference, 6 Gflop/s.
+    """
+    left_out = ["mlx", "torch channels_last", "onnxruntime"] * quick
+    left_out += ["mlx", "tg-mlx"] * (row.task == "inference" and row.batch > 1)
+    left_out += ["torch channels_last"] * row.network.startswith("ViT")
+    return [name for name in ENGINES[row.task] if name not in left_out]
 
 
 def networks(rounds: int, words: Sequence[str], *, quick: bool) -> dict[str, Any]:
