@@ -1,8 +1,9 @@
 """Child process: one engine on rows of networks; a line of JSON for each line of JSON it reads, as `measure.py`.
 
-A question is a row's name and the seconds to measure for. The first answer on a row has the seconds to the first result
-(weights lie ready), a checksum, and the most megabytes that a call has beyond what the process had when its library
-was imported and had run a trivial program. One processor; compilers that an engine starts have all.
+A question is a row's name and the seconds to measure for; all seconds are of a processor, so that other work counts
+little. The first answer on a row has those to the first result (weights lie ready; compilers that an engine starts
+count, and have all processors, where a call has one), a checksum, and the most megabytes that a call has beyond what
+the process had when its library was imported and had run a trivial program.
 """
 
 from __future__ import annotations
@@ -72,9 +73,9 @@ class Measured:
         result = {} if name == self.at_hand else self.prepared(name)
         taken: list[float] = []
         while not taken or sum(taken) + min(taken) < seconds:
-            start = time.perf_counter()
+            start = time.process_time()
             self.call()
-            taken.append(time.perf_counter() - start)
+            taken.append(time.process_time() - start)
         return result | {"run": 1e6 * float(np.median(taken)), "least": 1e6 * min(taken)}
 
     def prepared(self, name: str) -> dict[str, Any]:
@@ -88,7 +89,7 @@ class Measured:
         with every_processor():
             self.call = network_engines.compiled(self.engine, row)
             first = self.call()
-        taken = {"compile": time.perf_counter() - start, "processor": processor() - used}
+        taken = {"compile": processor() - used, "wall": time.perf_counter() - start}
         flat = [np.asarray(out, np.float64).ravel() for out in first if out is not None]
         NETWORKS.update({row.network: network} if row.network in NETWORKS else {})
         if row.network in NETWORKS:

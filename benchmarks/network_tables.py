@@ -29,7 +29,7 @@ def tables(results: Found) -> dict[str, Lines]:
             results, training, "least", lambda name, t: 1e6 / t
         ),
         "Peak memory of a call, MB": _by_engine(results, both, "megabytes", lambda name, value: value),
-        "Compiling: seconds to the first result": _compiling(results, both),
+        "Compiling: seconds of a processor to the first result": _compiling(results, both),
         "Decoding": _decoding(results),
         "Convolutions of ResNet-18, batch 1: torch's time by that of tg": _convolutions(results),
         "Targets": (

@@ -98,7 +98,7 @@ def classifier(backend: str, kind: Kind, dtype: str = "float32") -> Callable[...
 
 def main(backend: str = "c") -> None:
     classify, weights = classifier(backend, B16), random_weights(B16)
-    images = np.random.default_rng(1).normal(size=(1, 3, 224, 224)).astype(np.float32)
+    images = np.random.default_rng(1).normal(size=(1, 3, B16.pixels, B16.pixels)).astype(np.float32)
     logits = classify(images, weights)
     start = time.perf_counter()
     classify(images, weights)

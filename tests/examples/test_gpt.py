@@ -92,3 +92,11 @@ def test_caches_are_written_where_they_lie():
     _, after = step(np.array([1]), 3, caches, p)
     assert all(after[name] is cache for name, cache in caches.items())
     assert all(cache[:, :, 3].all() and not cache[:, :, :3].any() for cache in after.values())
+
+
+def test_the_example_prints_a_text(monkeypatch, capsys):
+    monkeypatch.setattr(gpt, "GPT2", SMALL._replace(positions=30))
+    gpt.main("perform")
+    text = capsys.readouterr().out.removeprefix("GPT-2 on perform: ")
+    assert len(text.split(", ")) == 30
+    assert text.startswith("[1, 2, 3, ")

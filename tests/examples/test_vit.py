@@ -93,3 +93,9 @@ def test_b16_is_that_of_torch(backend):
 
 def test_the_parameters_of_b16_are_as_many_as_torchvision_states():
     assert sum(int(np.prod(shape)) for shape in vit.shapes(vit.B16).values()) == 86_567_656
+
+
+def test_the_example_prints_what_it_takes(monkeypatch, capsys):
+    monkeypatch.setattr(vit, "B16", SMALL)
+    vit.main("perform")
+    assert capsys.readouterr().out.startswith("ViT-B/16 on perform: ")
