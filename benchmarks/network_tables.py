@@ -60,7 +60,10 @@ def _by_engine(results: Found, rows: Mapping[str, Any], key: str, value: Callabl
 def _compiling(results: Found, rows: Mapping[str, Any]) -> Lines:
     """Cold, and warm where there is a cache; the first of a network's batches is compiled for all."""
     first = {name: row for name, row in rows.items() if row.task == "training" or row.batch == 1}
-    head, lines = _by_engine(results, first, "compile", lambda name, value: value)
+    compilers = {
+        row: {e: got for e, got in by.items() if e != "onnxruntime"} for row, by in results.items()
+    }  # exported
+    head, lines = _by_engine(compilers, first, "compile", lambda name, value: value)
     warm = [figures(results, line[0], "warm") for line in lines]
     extra = [f"{name}, warm" for name in WITH_CACHES]
     return [*head, *extra], [
