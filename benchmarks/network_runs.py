@@ -32,13 +32,14 @@ SLICE, LIMIT = 0.2, 150.0  # seconds of an answer, and the most to wait for one
 
 
 def engines_of(row: Row, *, quick: bool) -> list[str]:
-    """Those that measure a row: channels are those of images, and several images take minutes by MLX's matrices.
+    """Those that measure a row: channels are those of images, and large products take minutes by MLX.
 
     Its wheel for processors multiplies by a BLAS of the reference, 6 Gflop/s.
     """
     left_out = ["mlx", "torch channels_last", "onnxruntime"] * quick
-    left_out += ["mlx", "tg-mlx"] * (row.task == "inference" and row.batch > 1)
-    left_out += ["torch channels_last"] * row.network.startswith("ViT")
+    is_vit = row.network.startswith("ViT")
+    left_out += ["mlx", "tg-mlx"] * (row.task == "inference" and (row.batch > 1 or is_vit))
+    left_out += ["torch channels_last"] * is_vit
     return [name for name in ENGINES[row.task] if name not in left_out]
 
 

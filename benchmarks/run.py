@@ -3,10 +3,10 @@
 Tables are printed; benchmarks/results/latest.json has the figures and benchmarks/results/index.html shows them.
 PyTensor is measured where benchmarks/.venv-pytensor (or PYTENSOR_PYTHON) has it: an environment with
 `pip install pytensor numba jax`; models of PyMC where plugins/tg-pytensor/.venv (or PYMC_PYTHON) has it: what
-`make pytensor` makes. `--only start calls` measures these pages alone and `--rows w2 radon` some rows of the pages
-`run`, `loops`, `draws`, `pymc` and `networks`; the others keep their last figures. `--quick` leaves out the engines
-that compile for minutes, or are very slow. `--only networks --docs docs/_static` writes the tables of the page of
-networks.
+`make pytensor` makes; networks by onnxruntime where .venv has it: `pip install onnxruntime onnxscript`.
+`--only start calls` measures these pages alone and `--rows w2 radon` some rows of the pages `run`, `loops`, `draws`,
+`pymc` and `networks`; the others keep their last figures. `--quick` leaves out the engines that compile for minutes, or
+are very slow. `--only networks --docs docs/_static` writes the tables of the page of networks.
 """
 
 from __future__ import annotations
