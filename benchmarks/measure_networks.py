@@ -1,9 +1,9 @@
 """Child process: one engine on rows of networks; a line of JSON for each line of JSON it reads, as `measure.py`.
 
 A question is a row's name and the seconds to measure for; all seconds are of a processor, so that other work counts
-little. The first answer on a row has those to the first result (weights lie ready; compilers that an engine starts
-count, and have all processors, where a call has one), a checksum, and the most megabytes that a call has beyond what
-the process had when its library was imported and had run a trivial program.
+little. The first answer on a row has those to the first result (weights are drawn before, and handed to the engine
+within; compilers that an engine starts count, and have all processors, where a call has one), a checksum, and the most
+megabytes that a call has beyond what the process had when its library was imported and had run a trivial program.
 """
 
 from __future__ import annotations
