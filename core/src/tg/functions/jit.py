@@ -18,14 +18,13 @@ from tg.types.dtypes import DTYPES
 from tg.types.lengths import Length
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import NO_ARRAY, array_hint, as_variable
-from tg.variables.structure import flatten, has_keys
+from tg.variables.structure import Structure, flatten, has_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from tg.functions.backends import BackendChoice
     from tg.functions.compiled import Function
-    from tg.variables.structure import Structure
 
 KEPT: Final = 256  # compiled functions: beyond, the oldest is forgotten
 STATIC_HINT: Final = "tg.jit(static_argnames=…) makes an argument a Python value, compiled in"
@@ -108,7 +107,9 @@ class Jitted:
         except TypeError as error:
             raise InputError(message(f"{self._name}: {error}")) from None
         static = tuple((k, v) for k, v in bound.arguments.items() if k in self._static)
-        leaves, structure = flatten({k: v for k, v in bound.arguments.items() if k not in self._static})
+        parts = {k: flatten(v, sort=True) for k, v in bound.arguments.items() if k not in self._static}
+        leaves = [leaf for some, _ in parts.values() for leaf in some]
+        structure = Structure((dict, tuple(parts), tuple(part.key for _, part in parts.values())))
         return _Arguments(static, leaves, structure, bound)
 
     def _arrays(self, given: _Arguments) -> tuple[list[Any], list[TensorType]]:

@@ -244,7 +244,7 @@ def geomspace(
     return values if dtype is None else cast_variable(values, dtype_name(dtype))
 
 
-def full(shape: Any, fill_value: Any, *, dtype: object = None) -> Variable:
+def full(shape: Any, fill_value: Any, dtype: object = None) -> Variable:
     """An array of one repeated value.
 
     Dtypes:
@@ -258,7 +258,7 @@ def full(shape: Any, fill_value: Any, *, dtype: object = None) -> Variable:
     return broadcast_to(cast_variable(x, wanted) if wanted else x, shape)
 
 
-def zeros(shape: Any, *, dtype: object = "float64") -> Variable:
+def zeros(shape: Any, dtype: object = "float64") -> Variable:
     """An array of zeros.
 
     Source:
@@ -267,7 +267,7 @@ def zeros(shape: Any, *, dtype: object = "float64") -> Variable:
     return full(shape, 0, dtype=dtype_name(dtype))
 
 
-def ones(shape: Any, *, dtype: object = "float64") -> Variable:
+def ones(shape: Any, dtype: object = "float64") -> Variable:
     """An array of ones.
 
     Source:
@@ -276,7 +276,7 @@ def ones(shape: Any, *, dtype: object = "float64") -> Variable:
     return full(shape, 1, dtype=dtype_name(dtype))
 
 
-def full_like(x: Any, fill_value: Any, *, dtype: object = None) -> Variable:
+def full_like(x: Any, fill_value: Any, dtype: object = None) -> Variable:
     """An array of one repeated value with the shape of x, and its dtype unless given.
 
     Source:
@@ -286,7 +286,7 @@ def full_like(x: Any, fill_value: Any, *, dtype: object = None) -> Variable:
     return full(x.shape, fill_value, dtype=dtype if dtype is not None else x.type.dtype)
 
 
-def zeros_like(x: Any, *, dtype: object = None) -> Variable:
+def zeros_like(x: Any, dtype: object = None) -> Variable:
     """Zeros with the shape of x, and its dtype unless given.
 
     Source:
@@ -295,7 +295,7 @@ def zeros_like(x: Any, *, dtype: object = None) -> Variable:
     return full_like(x, 0, dtype=dtype)
 
 
-def ones_like(x: Any, *, dtype: object = None) -> Variable:
+def ones_like(x: Any, dtype: object = None) -> Variable:
     """Ones with the shape of x, and its dtype unless given.
 
     Source:
@@ -304,7 +304,7 @@ def ones_like(x: Any, *, dtype: object = None) -> Variable:
     return full_like(x, 1, dtype=dtype)
 
 
-def empty(shape: Any, *, dtype: object = "float64") -> Variable:
+def empty(shape: Any, dtype: object = "float64") -> Variable:
     """An array whose values do not matter: zeros.
 
     Source:
@@ -313,7 +313,7 @@ def empty(shape: Any, *, dtype: object = "float64") -> Variable:
     return zeros(shape, dtype=dtype)
 
 
-def empty_like(x: Any, *, dtype: object = None) -> Variable:
+def empty_like(x: Any, dtype: object = None) -> Variable:
     """An array with the shape of x whose values do not matter: zeros.
 
     Source:

@@ -59,22 +59,29 @@ class Structure:
         return found
 
 
-def flatten(value: Any) -> tuple[list[Any], Structure]:
-    """The leaves of a nested value in order, and its structure; None is a structure without leaves."""
+def flatten(value: Any, *, sort: bool = False) -> tuple[list[Any], Structure]:
+    """The leaves of a nested value in order, and its structure; None is a structure without leaves.
+
+    Args:
+        sort: keys of dicts that are strings are in their own order, so that dicts that were filled in another order
+            have one structure.
+    """
     leaves: list[Any] = []
-    return leaves, Structure(_key(value, leaves))
+    return leaves, Structure(_key(value, leaves, sort=sort))
 
 
-def _key(value: Any, leaves: list[Any]) -> Any:
+def _key(value: Any, leaves: list[Any], *, sort: bool) -> Any:
     if value is None:
         return None
     if isinstance(value, dict):
-        return (_kind_of(value), tuple(value), tuple([_key(v, leaves) for v in value.values()]))
+        is_sorted = sort and type(value) is dict and all(type(k) is str for k in value)
+        names = tuple(sorted(value)) if is_sorted else tuple(value)
+        return (_kind_of(value), names, tuple([_key(value[n], leaves, sort=sort) for n in names]))
     if isinstance(value, list | tuple):
-        return (type(value), None, tuple([_key(v, leaves) for v in value]))
+        return (type(value), None, tuple([_key(v, leaves, sort=sort) for v in value]))
     if _is_record(value):
         names = tuple(field.name for field in dataclasses.fields(value))
-        return (type(value), names, tuple([_key(getattr(value, n), leaves) for n in names]))
+        return (type(value), names, tuple([_key(getattr(value, n), leaves, sort=sort) for n in names]))
     leaves.append(value)
     return LEAF
 

@@ -292,7 +292,7 @@ def _groups(what: str, x: Variable, w: Variable, groups: Any, *, inner: int) -> 
         raise InputError(message(f"{what}: groups: found {groups!r}, needed an integer of at least 1"))
     outer = w.shape[0]
     if type(outer) is int and outer % count:
-        text = f"{what}: groups: found {count}, and weights of {outer} channels, needed a multiple"
+        text = f"{what}: groups: found {count} for weights of {outer} outer channels, needed a divisor"
         raise ShapeError(message(text, ("w", repr(w))))
     channels = w.shape[1] if inner else outer
     needed = multiply_lengths(channels, count) if inner else channels
@@ -301,7 +301,8 @@ def _groups(what: str, x: Variable, w: Variable, groups: Any, *, inner: int) -> 
     if type(x.shape[1]) is int and type(needed) is int:
         of_groups = f" in each of {count} groups" if inner and count > 1 else ""
         text = f"{what}: channels: x has {x.shape[1]}, the weights take {channels}{of_groups}"
-        raise ShapeError(message(text, ("x", repr(x)), ("w", repr(w))))
+        hint = "channels are the second axis: layout= says where else they are" if x.shape[-1] == needed else None
+        raise ShapeError(message(text, ("x", repr(x)), ("w", repr(w)), hint=hint))
     found, want = as_size_variable(x.shape[1]), as_size_variable(needed)
     failure = Descriptor("ShapeError", f"{what}: channels: x has {{0}}, the weights take {{1}}")
     return count, required(x, equal(found, want), (found, want), failure)

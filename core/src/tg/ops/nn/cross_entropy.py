@@ -35,7 +35,10 @@ from tg.types.dtypes import is_inexact, is_integer
 from tg.variables.conversion import as_variable, axes_from_end, axis_from_end
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tg.graph.nodes import Variable
+    from tg.types.lengths import Length
 
 LEAST_LOG: Final = -100.0  # PyTorch's bound of the logarithms in `binary_cross_entropy`
 
@@ -121,6 +124,7 @@ def cross_entropy(
     logits: Any,
     labels: Any,
     weight: Any = None,
+    *,
     ignore_index: int | None = -100,
     label_smoothing: float = 0.0,
     axis: int = 1,
@@ -160,6 +164,9 @@ def cross_entropy(
     k = _class_axis(what, x, axis)
     log_p = _log_softmax(x, k)
     if y is not None:
+        if y.type.ndim == x.type.ndim - 1:
+            text = f"{what}: found {labels.type}, needed integers for labels, or probabilities of the shape of {x.type}"
+            raise DtypeError(message(text))
         y = specify_shape(y, x.shape, f"{what}: probabilities")
         return reduced(what, _of_probabilities(what, log_p, y, w, label_smoothing, k), reduction, dtype)
     return _of_labels(what, log_p, labels, w, ignore_index, k, reduction, dtype, label_smoothing)
@@ -169,6 +176,7 @@ def nll_loss(
     log_p: Any,
     labels: Any,
     weight: Any = None,
+    *,
     ignore_index: int | None = -100,
     axis: int = 1,
     reduction: str = "mean",
@@ -257,13 +265,21 @@ def _inside(
         raise DtypeError(message(f"{what}: labels: found {labels.type.dtype}, needed integers or probabilities"))
     place = k + x.type.ndim
     rest = [*x.shape[:place], *x.shape[place + 1 :]]
-    if labels.type.ndim != len(rest):
+    if not _may_be(labels, rest):
         text = f"{what}: labels: found {labels.type} for {x.type}, needed its shape without the axis of classes"
-        raise ShapeError(message(text))
+        is_last = k != -1 and _may_be(labels, x.shape[:-1])
+        hint = f"classes are looked for along axis {place}: axis=-1 takes the last one" if is_last else None
+        raise ShapeError(message(text, hint=hint))
     refuse_labels(what, labels, x.shape[k], ignore_index)
     labels = specify_shape(cast_variable(labels, "int64"), rest, f"{what}: labels")
     counts = None if ignore_index is None else not_equal(labels, ignore_index)
     return need_labels(what, labels, x.shape[k], ignore_index), counts
+
+
+def _may_be(x: Variable, shape: Sequence[int | Length]) -> bool:
+    """Whether an array may have a shape, by what is known of both."""
+    pairs = zip(x.shape, shape, strict=False)
+    return x.type.ndim == len(shape) and all(a == b for a, b in pairs if isinstance(a, int) and isinstance(b, int))
 
 
 def kl_div(log_p: Any, target: Any, log_target: bool = False, reduction: str = "mean") -> Variable:

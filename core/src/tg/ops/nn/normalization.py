@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Variable
 
 
-def layer_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, axes: Any = None) -> Variable:
+def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, eps: float = 1e-5, axes: Any = None) -> Variable:
     """(x - mean) / sqrt(variance + eps) * weight + bias over some axes of each sample.
 
     Args:
@@ -50,7 +50,7 @@ def layer_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, 
     return cast_variable(_affine("layer_norm", _standardized(x, over, eps), w, b, over), dtype)
 
 
-def rms_norm(x: Any, weight: Any = None, eps: float | None = None, axes: Any = None) -> Variable:
+def rms_norm(x: Any, weight: Any = None, *, eps: float | None = None, axes: Any = None) -> Variable:
     """x / sqrt(mean(x**2) + eps) * weight over some axes of each sample.
 
     Args:
@@ -71,7 +71,7 @@ def rms_norm(x: Any, weight: Any = None, eps: float | None = None, axes: Any = N
 
 
 def batch_norm(
-    x: Any, mean: Any, var: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, axis: int = 1
+    x: Any, mean: Any, var: Any, weight: Any = None, bias: Any = None, *, eps: float = 1e-5, axis: int = 1
 ) -> Variable:
     """(x - mean) / sqrt(var + eps) * weight + bias for each channel, with statistics that are given.
 
@@ -95,7 +95,7 @@ def batch_norm(
 
 
 def batch_norm_training(
-    x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, axis: int = 1
+    x: Any, weight: Any = None, bias: Any = None, *, eps: float = 1e-5, axis: int = 1
 ) -> tuple[Variable, Variable, Variable]:
     """`batch_norm` with the statistics of the batch, and these: the values, their means and their variances.
 
@@ -141,7 +141,7 @@ def _several(what: str, x: Variable, over: tuple[int, ...]) -> Variable:
 
 
 def group_norm(
-    x: Any, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, layout: str = "NCHW"
+    x: Any, groups: int, weight: Any = None, bias: Any = None, *, eps: float = 1e-5, layout: str = "NCHW"
 ) -> Variable:
     """(x - mean) / sqrt(variance + eps) over the elements of each group of channels of a sample, scaled by channel.
 
@@ -167,7 +167,7 @@ def group_norm(
     return cast_variable(_affine("group_norm", y, w, b, [k]), dtype)
 
 
-def instance_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, layout: str = "NCHW") -> Variable:
+def instance_norm(x: Any, weight: Any = None, bias: Any = None, *, eps: float = 1e-5, layout: str = "NCHW") -> Variable:
     """(x - mean) / sqrt(variance + eps) over each channel of each sample, scaled by channel.
 
     Args:
