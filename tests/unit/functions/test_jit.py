@@ -220,3 +220,16 @@ def test_lower_gives_the_compiled_function():
     assert float(g(3.0, 4.0)) == 7.0
     assert g is f.functions[0]
     assert "pair[0]" in repr(g)
+
+
+def test_dicts_filled_in_another_order_are_one_kind():
+    @tg.jit
+    def difference(p, *, q):
+        return {"p": p["a"] - p["b"], "q": [q["y"], q["x"]["d"]]}
+
+    first = difference({"a": 5.0, "b": 2.0}, q={"x": {"c": 1.0, "d": 2.0}, "y": 3.0})
+    second = difference({"b": 2.0, "a": 5.0}, q={"y": 3.0, "x": {"d": 2.0, "c": 1.0}})
+    assert first == second == {"p": 3.0, "q": [3.0, 2.0]}
+    assert difference.compiles == 1
+    difference({1: 2.0, "a": 5.0, "b": 2.0}, q={"y": 3.0, "x": {"d": 2.0}})
+    assert difference.compiles == 2

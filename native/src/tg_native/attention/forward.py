@@ -201,7 +201,7 @@ class Forward(Tiles):
 
     def _add_values(self, what: Meeting, v: Pointer, seen: Index, columns: Sequence[Index]) -> None:
         """Add weighted values to those of a query, from some columns on."""
-        body, stride = self.body, self.kernel.length(self.strides["v"].rows)
+        body, stride = self.body, self.kernel.as_index(self.strides["v"].rows)
         blocks = [self.block(at, self.value_width) for at in columns]
         sums = [self.of_values.at(what.at, at) for at in columns]
         factor: Any = body.load(self.factors.moved(what.at))
@@ -220,7 +220,7 @@ class Forward(Tiles):
 
     def _scores(self, k: Pointer, query: Pointer, at: Index, seen: Index) -> Lanes:
         """Scores of as many keys as a vector has lanes: sums along each, as they lie in memory, turned, and added."""
-        stride, last = self.kernel.length(self.strides["k"].rows), seen - 1
+        stride, last = self.kernel.as_index(self.strides["k"].rows), seen - 1
         keys = (k.moved((at + r).least(last) * stride) for r in range(self.body.lanes))
         found = transposed([self._products(query, key) for key in keys])
         while len(found) > 1:

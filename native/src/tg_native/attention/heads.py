@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
@@ -40,10 +40,10 @@ OF_KEYS: Final = frozenset(("k", "v", "dk", "dv"))
 class Strides(NamedTuple):
     """How far apart elements of an operand are: along the axes of pairs of heads, of a group, of rows and columns."""
 
-    pairs: Sequence[Size]
-    group: Size
-    rows: Size
-    columns: Size
+    pairs: Sequence[Size | Index]
+    group: Size | Index
+    rows: Size | Index
+    columns: Size | Index
 
 
 class Meeting(NamedTuple):
@@ -83,7 +83,7 @@ class Heads(abc.ABC):
         self.dtype = q.dtype
         widest = max(q.shape[-1], v.shape[-1]) if type(q.shape[-1]) is type(v.shape[-1]) is int else MOST
         self.kernel = site.kernel([self.dtype], VECTORS, widest)
-        self.kernel.takes_lengths, self.body = True, self.kernel.body
+        self.body = self.kernel.body
         self.lanes = self.body.lanes
         size = self.body.machine.vector_bytes
         self.one_vector = min(size // item_size(self.dtype), self.lanes)
@@ -91,7 +91,7 @@ class Heads(abc.ABC):
         self.tile_rows = min(REGISTERS.get(size, FEWER) // vectors, FEWER)
         self.whole = Block(index(self.body, 0))
         self._place()
-        self.queries, self.keys = self.kernel.length(q.shape[-2]), self.kernel.length(k.shape[-2])
+        self.queries, self.keys = self.kernel.length(q.shape[-2], "queries"), self.kernel.length(k.shape[-2], "keys")
         self.width, self.value_width = self.size(q.shape[-1]), self.size(v.shape[-1])
 
     # --- heads -------------------------------------------------------------------------------------------------------
@@ -105,17 +105,26 @@ class Heads(abc.ABC):
             self.group = lengths.floor_divide(q.shape[-3], k.shape[-3])
             lead[-1] = k.shape[-3]
         own = {name: self._strides(name, lead) for name in self.arrays}
-        space = collapsed(lead, [s.pairs for s in own.values()])
-        self.pairs = space.shape
-        pairs = zip(own.items(), space.strides, strict=True)
-        self.strides = {name: s._replace(pairs=merged) for (name, s), merged in pairs}
+        space = collapsed(lead, [cast("Sequence[Size]", s.pairs) for s in own.values()])
         rows, keys = q.shape[-2], k.shape[-2]
-        if self.pairs:
-            self.site.divide(self.kernel, (*self.pairs, self.group, rows, keys, q.shape[-1]), (), [self.dtype])
+        if space.shape:
+            self.site.divide(self.kernel, (*space.shape, self.group, rows, keys, q.shape[-1]), (), [self.dtype])
+        self.pairs = [self.kernel.length(n, ("pairs", axis)) for axis, n in enumerate(space.shape)]
+        pairs = zip(own.items(), space.strides, strict=True)
+        self.strides = {name: self._as_arguments(name, s._replace(pairs=merged)) for (name, s), merged in pairs}
         self.places = {
             name: (self.kernel.read if self.is_read(name) else self.kernel.write)(a) for name, a in self.arrays.items()
         }
         self.count = self.size(self.group)
+
+    def _as_arguments(self, name: str, strides: Strides) -> Strides:
+        """Strides as arguments, but for those of 0 and 1: attention to other lengths is the same function."""
+
+        def own(n: Any, *role: object) -> Any:
+            return n if is_zero(n) or is_one(n) else self.kernel.length(n, (name, *role))
+
+        pairs = [own(n, "pairs", axis) for axis, n in enumerate(strides.pairs)]
+        return Strides(pairs, *(own(n, field) for n, field in zip(strides[1:], strides._fields[1:], strict=True)))
 
     @abc.abstractmethod
     def is_read(self, name: str) -> bool:
@@ -198,11 +207,12 @@ class Heads(abc.ABC):
         inside = (seen - at).least(body.lanes).most(0)
         if mask is not None:
             stride = self.strides["mask"].columns
-            element: Any = body.load(mask) if is_zero(stride) else self._load_mask(mask, stride, at, seen)
+            is_one_number = not isinstance(stride, Index) and is_zero(stride)
+            element: Any = body.load(mask) if is_one_number else self._load_mask(mask, stride, at, seen)
             x = select(element, x, least) if element.dtype == "bool" else x + element
         return select(body.first_lanes(inside), x, least)
 
-    def _load_mask(self, mask: Pointer, stride: Size, at: Index, seen: Index) -> Any:
+    def _load_mask(self, mask: Pointer, stride: Size | Index, at: Index, seen: Index) -> Any:
         """Elements of a mask; at least the first one of them is read, which may be the last of its row."""
         first = at.least((seen - 1).most(0))
         return self.kernel.load(mask, stride, Block(first, (seen - at).least(self.body.lanes).most(1)))

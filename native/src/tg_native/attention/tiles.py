@@ -61,7 +61,7 @@ class Tiles(Heads):
             return self.kernel.write(self.site.temporary(dtype, shape))
         size = lengths.add(count(shape), LINE // item_size(dtype))
         place = self.kernel.write(self.site.temporary(dtype, (share.threads, size)))
-        return place.moved(share.slot * self.kernel.length(size))
+        return place.moved(share.slot * self.kernel.length(size, ("shared", str(place.text))))
 
     def matrix(self, rows: Size, columns: Size) -> Matrix:
         """Memory for a matrix."""
@@ -95,14 +95,14 @@ class Tiles(Heads):
         self, name: str, place: Pointer, rows: Index, width: Index, target: Matrix, by: Lanes | None = None
     ) -> None:
         """Copy rows, times a factor, with zeros behind."""
-        stride = self.kernel.length(self.strides[name].rows)
+        stride = self.kernel.as_index(self.strides[name].rows)
         with self.body.loop(0, rows) as row, self.body.loop(0, width, self.lanes) as at:
             value = self.load(place.moved(row * stride), at, width)
             self.body.store_row(value if by is None else value * by, target.at(row, at), self.whole)
 
     def store(self, source: Matrix, rows: Index, width: Index, name: str, place: Pointer, by: Lanes | None) -> None:
         """Copy rows to where they are wanted, times a factor."""
-        stride = self.kernel.length(self.strides[name].rows)
+        stride = self.kernel.as_index(self.strides[name].rows)
         with self.body.loop(0, rows) as row, self.body.loop(0, width, self.lanes) as at:
             value: Any = self.body.load_row(source.at(row, at), self.whole)
             block = self.block(at, width)
@@ -111,7 +111,7 @@ class Tiles(Heads):
     def turn(self, name: str, place: Pointer, rows: Index, width: Index, target: Matrix) -> None:
         """Copy rows as columns; some columns behind the last one are any numbers."""
         body, side = self.body, min(self.one_vector, SIDE)
-        stride, last = self.kernel.length(self.strides[name].rows), rows - 1
+        stride, last = self.kernel.as_index(self.strides[name].rows), rows - 1
         whole = width & -side if side > 1 else index(body, 0)
         with body.loop(0, rows, side) as row:
             places = [place.moved((row + k).least(last) * stride) for k in range(side)]

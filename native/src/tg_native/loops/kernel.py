@@ -107,10 +107,11 @@ class Kernel(abc.ABC):
         """The number of elements to a position."""
         total = index(self.body, 0)
         for at, stride in zip(indices, strides, strict=True):
-            total = total + index(self.body, at) * self._own(stride)
+            total = total + index(self.body, at) * self.as_index(stride)
         return total
 
-    def _own(self, length: int | Length | Index) -> Index:
+    def as_index(self, length: int | Length | Index) -> Index:
+        """A length, or one that is an index already."""
         return length if isinstance(length, Index) else self.length(length)
 
     @overload
@@ -128,7 +129,7 @@ class Kernel(abc.ABC):
         return place.moved(self.offset(indices, strides))
 
     @contextlib.contextmanager
-    def loops(self, lengths: Sequence[int | Length], *, first: bool = False) -> Iterator[list[Index]]:
+    def loops(self, lengths: Sequence[int | Length | Index], *, first: bool = False) -> Iterator[list[Index]]:
         """Nested loops over axes; gives the indices.
 
         Args:
@@ -144,7 +145,7 @@ class Kernel(abc.ABC):
         """Where a loop over an axis begins and ends: over a part of the first one where threads share it."""
         if first and self.share is not None:
             return self.share.low, self.share.high
-        return index(self.body, 0), self._own(length)
+        return index(self.body, 0), self.as_index(length)
 
     def blocks(
         self,
@@ -224,12 +225,12 @@ class Kernel(abc.ABC):
             return self.load_one(place)
         if isinstance(place, Counted):
             first = self.moved(place, [block.first], [stride])
-            return first.load_apart(self._own(stride)) if self.body.lanes else first.load()
+            return first.load_apart(self.as_index(stride)) if self.body.lanes else first.load()
         if not self.body.lanes:
             return self.body.load(self.moved(place, [block.first], [stride]))
         if not isinstance(stride, Index) and is_one(stride):
             return self.body.load_row(place.moved(block.first), block)
-        return self.body.load_apart(place, self._own(stride), block)
+        return self.body.load_apart(place, self.as_index(stride), block)
 
     def store(self, value: Elements, place: Pointer, stride: int | Length | Index, block: Block) -> None:
         """Write the elements of a block: where they follow one another, or, without lanes, at any distance."""

@@ -158,7 +158,12 @@ def test_queries_whose_results_are_not_selected_leak_nothing() -> None:
         ),
         (lambda x: attention(x, x[:, :1], x), ShapeError, "lengths of queries and keys"),
         (lambda x: attention(x, x, x[:2]), ShapeError, "numbers of keys and values"),
-        (lambda x: attention(x, x, x, np.ones((2, 3), bool)), ShapeError, "leading axes"),
+        (
+            lambda x: attention(x, x, x, np.ones((2, 3), bool)),
+            ShapeError,
+            "mask: found bool[2, 3], needed one that broadcasts with 3 queries and 3 keys",
+        ),
+        (lambda x: attention(x, x, x, np.ones((3, 3), int)), DtypeError, "mask: found int64[3, 3], needed bool"),
         (lambda x: attention(x, x, x * 1j), DtypeError, "found complex128[3, 2], needed a real dtype"),
         (lambda x: attention(x, x, x, scale=x), InputError, "scale: found float64[3, 2], needed a number or a scalar"),
         (
@@ -172,3 +177,9 @@ def test_what_is_refused(make: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match="scaled_dot_product_attention") as caught:
         make(tg.tensor(shape=(3, 2)))
     assert text in str(caught.value)
+
+
+def test_what_stands_behind_the_mask_is_given_by_name() -> None:
+    x: Any = tg.tensor(shape=(3, 2))
+    with pytest.raises(TypeError, match="positional"):
+        attention(x, x, x, None, 0.0, True)  # PyTorch's order: the probability of dropout first

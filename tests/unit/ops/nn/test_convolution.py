@@ -139,7 +139,7 @@ BAD = {
     "windows: found one of 3 in an image of 2, needed it to fit": ([(1, 3, 5, 2), (2, 3, 2, 3)], {}),
     "ranks: x has 2 axes, needed 4 (NCHW), or 3": ([(3, 5), (2, 3, 2, 3)], {}),
     "ranks: the weights have 3 axes, needed 4": ([(1, 3, 5, 5), (2, 3, 3)], {}),
-    "groups: found 2, and weights of 3 channels, needed a multiple": ([(1, 4, 5, 5), (3, 2, 2, 2)], {"groups": 2}),
+    "groups: found 2 for weights of 3 outer channels, needed a divisor": ([(1, 4, 5, 5), (3, 2, 2, 2)], {"groups": 2}),
     "bias: found the shape (3,), needed (2,): the channels": ([(1, 3, 5, 5), (2, 3, 2, 2), (3,)], {}),
     "stride: found 0, needed an integer of at least 1": ([(1, 3, 5, 5), (2, 3, 2, 2)], {"stride": 0}),
     "padding: found -1, needed numbers of at least 0": ([(1, 3, 5, 5), (2, 3, 2, 2)], {"padding": -1}),
@@ -165,3 +165,9 @@ def test_what_does_not_fit_at_run_time_is_told_when_it_runs(text):
     f = tg.function(variables, tg.nn.conv2d(*variables), backend="perform")
     with pytest.raises(ShapeError, match=f"conv2d: {text}"):
         f(*arrays)
+
+
+def test_channels_behind_are_told():
+    images, weights = tg.tensor(shape=(1, 32, 32, 3)), tg.tensor(shape=(8, 3, 3, 3))
+    with pytest.raises(ShapeError, match="channels are the second axis: layout= says where else they are"):
+        tg.nn.conv2d(images, weights)

@@ -8,7 +8,7 @@ from torch.nn import functional as peer
 
 import tg
 from tests.unit.ops.nn.peers import assert_as_torch
-from tg.errors import DomainError, InputError, ShapeError
+from tg.errors import DomainError, DtypeError, InputError, ShapeError
 
 RANDOM = np.random.default_rng(0)
 X, Y = RANDOM.normal(0, 2, (2, 5, 4))
@@ -120,3 +120,12 @@ def test_what_is_refused():
         tg.nn.gaussian_nll_loss(x, y, [-1.0]).eval({x: [1.0], y: [1.0]})
     with pytest.raises(ShapeError, match=r"cosine_embedding_loss: label: shapes differ"):
         tg.nn.cosine_embedding_loss(m, m, m)
+
+
+def test_classes_along_another_axis_are_told():
+    logits, labels = tg.tensor(shape=(2, 12, 50)), tg.tensor(shape=(2, 12), dtype="int64")
+    with pytest.raises(ShapeError, match="axis=-1 takes the last one"):
+        tg.nn.cross_entropy(logits, labels)
+    assert tg.nn.cross_entropy(logits, labels, axis=-1).type.shape == ()
+    with pytest.raises(DtypeError, match="needed integers for labels, or probabilities of the shape of"):
+        tg.nn.cross_entropy(tg.matrix("x"), tg.vector("y"))

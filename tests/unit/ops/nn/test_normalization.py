@@ -109,3 +109,16 @@ def test_what_is_refused():
         tg.nn.instance_norm(x)
     with pytest.raises(ShapeError, match="batch_norm_training: found 1 element for each channel, needed at least 2"):
         tg.nn.batch_norm_training(x)[0].eval({x: np.ones((1, 3))})
+
+
+def test_what_stands_behind_the_parameters_is_given_by_name():
+    x, v = tg.tensor(shape=(2, 3, 4)), tg.vector(shape=(3,))
+    for call in (
+        lambda: tg.nn.batch_norm(x, v, v, v, v, True),  # PyTorch's order: training, momentum, eps
+        lambda: tg.nn.layer_norm(x, (3,), v, v),
+        lambda: tg.nn.rms_norm(x, (3,), v),
+        lambda: tg.nn.instance_norm(x, None, None, v, v),
+        lambda: tg.nn.cross_entropy(x, v, None, None, 2),
+    ):
+        with pytest.raises(TypeError, match="positional"):
+            call()

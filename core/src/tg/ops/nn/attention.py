@@ -24,7 +24,7 @@ from tg.ops.reduction import Reduce, reduce_sum
 from tg.ops.shape import broadcast_to, expand_dims_at, matrix_transpose, reshape, sum_to
 from tg.ops.softmax import LogSumExp, through_shares
 from tg.ops.statistics import as_floating
-from tg.types.dtypes import in_float32, is_complex, is_float, numpy_dtype
+from tg.types.dtypes import in_float32, is_complex, is_float, is_integer, numpy_dtype
 from tg.types.lengths import broadcast, require_same
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, need_axes, promoted
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tg.graph.nodes import Variable
+    from tg.types.lengths import Length
 
 NAME = "scaled_dot_product_attention"
 
@@ -335,10 +336,10 @@ def scaled_dot_product_attention(
     k: Any,
     v: Any,
     mask: Any = None,
+    *,
     is_causal: bool = False,
     scale: Any = None,
     enable_gqa: bool = False,
-    *,
     dropout_p: Any = 0.0,
     dropout_key: Any = None,
 ) -> Variable:
@@ -357,9 +358,9 @@ def scaled_dot_product_attention(
     Dtypes:
         that of the operands, float64 for bool and integers. Of halves all is computed in float32, and rounded once.
     Raises:
-        DtypeError: an operand is complex.
+        DtypeError: an operand is complex, or the mask of integers.
         InputError: there is dropout and no key; the scale is no scalar.
-        ShapeError: an operand has fewer than two axes (three for grouped heads), or lengths differ.
+        ShapeError: an operand has fewer than two axes (three for grouped heads), lengths or those of the mask differ.
     Source:
         torch.nn.functional.scaled_dot_product_attention
     Example:
@@ -371,6 +372,9 @@ def scaled_dot_product_attention(
     operands = [as_floating(x) for x in (q, k, v)]
     if mask is not None:
         mask = as_variable(mask)
+        if is_integer(mask.type.dtype):
+            text = f"{NAME}: mask: found {mask.type}, needed bool, or numbers of a floating dtype that are added"
+            raise DtypeError(message(text, hint="mask != 0 is True where a key takes part"))
         operands += [] if mask.type.dtype == "bool" else [as_floating(mask)]
     _need_real(operands)
     made, dtype = promoted(operands)
@@ -384,6 +388,8 @@ def scaled_dot_product_attention(
         if x.type.ndim < least:
             axes = f"at least {least} axes" + (", the first of them that of heads" if enable_gqa else "")
             raise ShapeError(message(f"{NAME}: {name}: found {x.type}, needed {axes}"))
+    if mask is not None:
+        _need_places(mask, made[0].shape[-2], made[1].shape[-2])
     if made[-1].type.ndim == 0:
         made[-1] = expand_dims_at(made[-1], (-1,))
     op = Attention(bool(is_causal), bool(enable_gqa), None if scale is None else float(scale))
@@ -397,6 +403,14 @@ def _need_real(operands: Sequence[Variable]) -> None:
     for x in operands:
         if is_complex(x.type.dtype):
             raise DtypeError(message(f"{NAME}: found {x.type}, needed a real dtype"))
+
+
+def _need_places(mask: Variable, queries: int | Length, keys: int | Length) -> None:
+    """Refuse a mask of which it is known that its last axes do not broadcast with those of queries and keys."""
+    for n, needed in zip(mask.shape[:-3:-1], (keys, queries), strict=False):
+        if isinstance(n, int) and isinstance(needed, int) and n not in (1, needed):
+            text = f"{NAME}: mask: found {mask.type}, needed one that broadcasts with {queries} queries and {keys} keys"
+            raise ShapeError(message(text, hint="mask[:, None, None] is one for all heads and queries"))
 
 
 def _as_scalar(scale: Any) -> Variable:
