@@ -143,7 +143,7 @@ WRITTEN: Final = (
         oracle=lambda q, k, v, m: weighted(q, k, v, m, groups=2),
     ),
     Case(
-        lambda q, k, v, m: attention(q, k, v, m, True, enable_gqa=True),
+        lambda q, k, v, m: attention(q, k, v, m, is_causal=True, enable_gqa=True),
         [f64(4, 3, 4), f64(2, 3, 4), f64(2, 3, 5), f64(4, 3, 3)],
         name="attention of grouped heads with a bias of each",
         layouts=("C",),
