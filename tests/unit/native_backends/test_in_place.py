@@ -494,6 +494,36 @@ def test_a_donated_array_is_given_back():
     np.testing.assert_array_equal(found["new"], wanted)
 
 
+def caching(length, width):
+    """A step that writes a row of a cache, and reads the cache through intermediate results on the heap."""
+    cache, row, at = tg.matrix("cache", shape=(length, 16)), tg.vector("row", shape=(16,)), tg.scalar("at", "int64")
+    first, second = tg.matrix("first", shape=(16, width)), tg.matrix("second", shape=(width, 16))
+    written = cache.at[at].set(row)
+    y = tg.tanh(tg.tanh(written[:2] @ first) @ second) @ first
+    inputs = [cache, row, at, first, second]
+    values = [numbers(*v.type.shape, seed=k) for k, v in enumerate(inputs) if k != 2]
+    return inputs, [written, y], [*values[:2], np.int64(1), *values[2:]]
+
+
+def test_memory_that_is_needed_after_a_write_is_taken_before_it():
+    inputs, outputs, values = caching(4096, 2048)
+    f = tg.function(inputs, outputs, backend="c", donate=inputs[:1])
+    wanted = tg.function(inputs, outputs, backend="perform")(*values)
+    for _ in range(2):
+        found = f(*values)
+        assert found[0] is values[0]
+        assert np.array_equal(found[0], wanted[0])
+        assert np.allclose(found[1], wanted[1], rtol=1e-12)
+
+
+def test_a_cache_that_is_smaller_than_what_is_made_of_it_is_copied():
+    inputs, outputs, values = caching(8, 2048)
+    before = values[0].copy()
+    found = tg.function(inputs, outputs, backend="c", donate=inputs[:1])(*values)
+    assert found[0] is not values[0]
+    assert np.array_equal(values[0], before)
+
+
 def test_arrays_that_cannot_be_overwritten_are_left_alone():
     x, y = tg.vector("x"), tg.vector("y")
     f = tg.function([x, y], x * 2.0 + y, backend="c", donate=[x, y])

@@ -62,6 +62,7 @@ class GraphFunction(Statements):
         self.values: dict[int, Value] = {}
         self.parameters: list[str] = []
         self.marks: dict[int, int] = {}  # line -> node, for the user's lines in the source that is shown
+        self.reserved: tuple[int, ...] = ()  # bytes of arrays, taken before anything is overwritten
         self.outputs = Outputs(self)
 
     def text(self) -> str:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, final
 
 from tg_native.plan.donation import Donation, Written
-from tg_native.plan.values import Array, Scalar
+from tg_native.plan.values import Array, Scalar, count
 
 if TYPE_CHECKING:
     from tg_native.graphs.function import GraphFunction
@@ -47,6 +47,7 @@ class Overwriting:
         if not self._is_ready and node in self.last:
             self._is_ready = True
             self._require_lengths()
+            self.function.memory.reserve(self.function.reserved)
 
     def _require_lengths(self) -> None:
         """Whatever can be wrong with the lengths of what may be overwritten, before anything is."""
@@ -99,6 +100,19 @@ class Overwriting:
         safe = [(k, j) for k, j in self.pairs if self._first_write(k) > fails]
         direct = {k: n for k, n in self._written.items() if isinstance(function.values[n], Array)}
         return self._donation.legal(safe, Written(self._order, self._roots, direct))
+
+    def late(self) -> tuple[int, ...]:
+        """The sizes of memory that is taken after the first write, which therefore is not one into an input's memory.
+
+        None where they are more than what would be copied: then that takes less.
+        """
+        first = min((self._first_write(k) for k, _ in self.pairs), default=-1)
+        sizes = [size for at, size in self.function.memory.takes if at > first >= 0]
+        if not all(size.isdigit() for size in sizes):
+            return ()
+        counts = [(count(self.function.shape(j)), self.function.graph.types[j].numpy_dtype) for _, j in self.pairs]
+        saved = sum(n * dtype.itemsize for n, dtype in counts if isinstance(n, int))
+        return tuple(map(int, sizes)) if sum(map(int, sizes)) <= saved else ()
 
     def _first_write(self, k: int) -> int:
         name = re.compile(rf"(?<![\w.]){re.escape(self.function.outputs.pointers[k])}(?![\w.])")

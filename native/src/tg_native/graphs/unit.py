@@ -57,9 +57,15 @@ class Unit(abc.ABC):
         return paused(self._write)(graph)
 
     def _write(self, graph: FrozenGraph) -> GraphFunction:
-        main = self._written(self.graph_function(graph, NAMES["run"], is_main=True))
+        main = self.graph_function(graph, NAMES["run"], is_main=True)
+        text = main.text()
+        if late := main.overwriting.late():
+            main = self.graph_function(graph, NAMES["run"], is_main=True)
+            main.reserved = late
+            text = main.text()
+        self.texts.append((text, main))
         if needs_plan(graph):
-            self._written(self.graph_function(graph, NAMES["plan"], is_main=True, plans=True))
+            self._add(self.graph_function(graph, NAMES["plan"], is_main=True, plans=True))
         return main
 
     def function(self, graph: FrozenGraph) -> str:
@@ -67,13 +73,11 @@ class Unit(abc.ABC):
         name = self._names.get(graph)
         if name is None:
             name = self._names[graph] = f"graph{len(self._names) + 1}"
-            self._written(self.graph_function(graph, name, is_main=False))
+            self._add(self.graph_function(graph, name, is_main=False))
         return name
 
-    def _written(self, function: GraphFunction) -> GraphFunction:
-        text = function.text()
-        self.texts.append((text, function))
-        return function
+    def _add(self, function: GraphFunction) -> None:
+        self.texts.append((function.text(), function))
 
     def rule(self, op: Op) -> Rule:
         """The rule for an op inside a scalar program."""

@@ -45,6 +45,7 @@ class Memory(abc.ABC):
         self.lines, self._length_text, self.need = lines, length_text, need
         self.frames: list[str] = []  # declarations
         self.heap: list[Buffer] = []
+        self.takes: list[tuple[int, str]] = []  # the lines that take memory on the heap, and sizes
         self._fresh: list[Buffer] = []
         self._free: dict[str, list[tuple[Buffer, int]]] = {}
         self._used = 0
@@ -98,10 +99,20 @@ class Memory(abc.ABC):
             self.frames.append(self.frame(buffer.name, bytes_))
             self._used += bytes_
         if buffer is None:
-            buffer = self.adopted(size)
-            self.taken(buffer.name, size)
+            buffer = self._on_heap(size)
         self._fresh.append(buffer)
         return buffer
+
+    def _on_heap(self, size: str) -> Buffer:
+        buffer = self.adopted(size)
+        self.takes.append((len(self.lines), size))
+        self.taken(buffer.name, size)
+        return buffer
+
+    def reserve(self, sizes: Iterable[int]) -> None:
+        """Take memory now, after which the function must not fail, for arrays of these sizes."""
+        for size in map(str, sizes):
+            self._release(self._on_heap(size))
 
     def adopted(self, size: str) -> Buffer:
         """A pointer to memory that something else takes, to be released here."""
@@ -128,5 +139,8 @@ class Memory(abc.ABC):
                     idle[id(value.buffer)] = value.buffer
         self._fresh.clear()
         for buffer in idle.values():
-            self.lines.append(self.dropped(buffer.name) if buffer.on_heap else None)
-            self._free.setdefault(buffer.size, []).append((buffer, len(self.lines) - 1))
+            self._release(buffer)
+
+    def _release(self, buffer: Buffer) -> None:
+        self.lines.append(self.dropped(buffer.name) if buffer.on_heap else None)
+        self._free.setdefault(buffer.size, []).append((buffer, len(self.lines) - 1))
