@@ -125,7 +125,7 @@ def test_labels_that_are_no_classes():
 
 def test_what_is_refused():
     x, v = tg.matrix("x", shape=(5, 4)), tg.vector("v")
-    with pytest.raises(ShapeError, match="cross_entropy: labels: axis 0: lengths differ: 2 and 5"):
+    with pytest.raises(ShapeError, match=r"cross_entropy: labels: found int64\[2\] for float64\[5, 4\], needed its shape without"):
         tg.nn.cross_entropy(x, [0, 1])
     with pytest.raises(
         ShapeError, match=r"cross_entropy: labels: found .*, needed its shape without the axis of class"
