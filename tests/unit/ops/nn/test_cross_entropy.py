@@ -125,7 +125,9 @@ def test_labels_that_are_no_classes():
 
 def test_what_is_refused():
     x, v = tg.matrix("x", shape=(5, 4)), tg.vector("v")
-    with pytest.raises(ShapeError, match=r"cross_entropy: labels: found int64\[2\] for float64\[5, 4\], needed its shape without"):
+    with pytest.raises(
+        ShapeError, match=r"cross_entropy: labels: found int64\[2\] for float64\[5, 4\], needed its shape"
+    ):
         tg.nn.cross_entropy(x, [0, 1])
     with pytest.raises(
         ShapeError, match=r"cross_entropy: labels: found .*, needed its shape without the axis of class"
@@ -133,7 +135,7 @@ def test_what_is_refused():
         tg.nn.cross_entropy(x, [[0, 1]])
     with pytest.raises(ShapeError, match="cross_entropy: weight: axis 0: lengths differ: 3 and 4"):
         tg.nn.cross_entropy(x, LABELS, np.ones(3))
-    with pytest.raises(ShapeError, match="cross_entropy: probabilities: found 1 axes, needed 2"):
+    with pytest.raises(DtypeError, match=r"cross_entropy: found float64\[\?\], needed integers for labels, or probab"):
         tg.nn.cross_entropy(x, v)
     with pytest.raises(DtypeError, match="nll_loss: labels: found float64, needed integers or probabilities"):
         tg.nn.nll_loss(x, v)

@@ -145,6 +145,7 @@ def cross_entropy(
         logits (n, c, ...), labels (n, ...) or (n, c, ...), weight (c) -> (n, ...), or () of a reduction
     Raises:
         BoundsError: a label that counts is outside [0, c).
+        DtypeError: labels, one for each sample, are no integers.
         ShapeError: labels do not fit the logits, or there is not one weight for each class.
         DomainError: `label_smoothing` is outside [0, 1].
     Example:
