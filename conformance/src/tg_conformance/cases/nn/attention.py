@@ -134,6 +134,13 @@ WRITTEN: Final = (
         oracle=_gradients,
     ),
     Case(
+        lambda q, k, v: tg.grad(tg.sum(attention(q, k, v)[..., :1, :] ** 2), [q, k, v]),
+        [f64(2, 9, 4), f64(2, 10, 4), f64(2, 10, 4)],
+        name="gradient of the first query alone",
+        layouts=("C",),
+        condition=lambda q, k, v: (100, 100, 100),
+    ),
+    Case(
         lambda q, k, v, m: attention(q, k, v, m, enable_gqa=True),
         [f64(2, 6, "n", 4), f64(2, 3, "m", 4), f64(2, 3, "m", 5), b1(2, 1, "n", "m")],
         name="attention of grouped heads",

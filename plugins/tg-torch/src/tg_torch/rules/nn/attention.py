@@ -42,6 +42,7 @@ def gradient(op: t.AttentionGradient, *operands: torch.Tensor) -> Sequence[torch
     y, dy = (_in_rows(x.reshape(*q.shape[:-1], x.shape[-1])) for x in (y, dy))
     if _is_flash(q, k, v):
         sums = sums.reshape(q.shape[:-1])
+        sums = sums.masked_fill(sums == -torch.inf, torch.finfo(sums.dtype).max / 4)  # no key has a weight
         found = FLASH_BACKWARD(dy, q, k, v, y, sums, 0.0, is_causal, attn_mask=_added(mask, q), scale=op.scale)
     else:
         with torch.enable_grad():
