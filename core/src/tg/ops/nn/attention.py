@@ -181,8 +181,9 @@ class Attention(Attending):
         """The expansion, with a function of the weights (..., t, s) between the softmax and their product with v."""
         q, k, v, *masks = self.in_groups(*inputs)
         scores = self.scores(q, k, masks)
-        y = self.in_heads(MatMul()(between(MaskedSoftmax(-1)(scores)), v), inputs[0])
-        sums = LogSumExp((-1,))(scores)
+        found = MatMul()(between(MaskedSoftmax(-1)(scores)), v)
+        sums = broadcast_to(LogSumExp((-1,))(scores), found.shape[:-1])  # values may have more leading axes
+        y = self.in_heads(found, inputs[0])
         return y, reshape(sums, y.shape[:-1]) if self.is_grouped else sums
 
     def pullback(
