@@ -107,16 +107,12 @@ def every_processor() -> Iterator[None]:
         os.sched_setaffinity(0, own)
 
 
-def main(engine: str) -> None:
-    """Answer until there is no more question."""
+def serve(ready: Callable[[], Any]) -> None:
+    """Answer until there is no more question; `ready` gives what does."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a library prints is no answer
     sys.setrecursionlimit(100_000)  # PyTensor and JAX recurse
-    if hasattr(os, "sched_setaffinity") and "threads=" not in engine:
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    if not engine.startswith("limit"):
-        compiled(engine, WARM, WARM.arrays())(*WARM.arrays())
-    measured = Measured(engine)
+    measured = ready()
     for line in sys.stdin:
         try:
             found = measured.answer(*json.loads(line))
@@ -125,5 +121,14 @@ def main(engine: str) -> None:
         print(json.dumps(found), file=answers, flush=True)
 
 
+def _ready(engine: str) -> Measured:
+    """The engine on one processor, imported; it has compiled a trivial function."""
+    if hasattr(os, "sched_setaffinity") and "threads=" not in engine:
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    if not engine.startswith("limit"):
+        compiled(engine, WARM, WARM.arrays())(*WARM.arrays())
+    return Measured(engine)
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    serve(lambda: _ready(sys.argv[1]))

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import gc
 import importlib
-import json
 import os
 import resource
 import sys
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import network_engines
 import numpy as np
-from measure import EVERY, every_processor
+from measure import EVERY, every_processor, serve
 from network_rows import NETWORKS, ROWS
 
 import tg
@@ -114,21 +113,12 @@ def begin(engine: str) -> None:
         tg.function([x], tg.sum(x * x), backend=engine.removeprefix("tg-").split()[0])(np.ones(3, np.float32))
 
 
-def main(engine: str) -> None:
-    """Answer until there is no more question."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a library prints is no answer
-    sys.setrecursionlimit(100_000)
+def _ready(engine: str) -> Measured:
+    """The engine on one processor."""
     if EVERY:
         os.sched_setaffinity(0, {max(EVERY)})
-    measured = Measured(engine)
-    for line in sys.stdin:
-        try:
-            found = measured.answer(*json.loads(line))
-        except Exception as error:  # noqa: BLE001  # of any library
-            found = {"error": f"{type(error).__name__}: {error}".strip().splitlines()[0][:200]}
-        print(json.dumps(found), file=answers, flush=True)
+    return Measured(engine)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    serve(lambda: _ready(sys.argv[1]))

@@ -12,8 +12,7 @@ from tg_native.kernels.functions import fma
 from tg_native.kernels.index import Index, index
 from tg_native.kernels.lanes import constant, select, transposed
 from tg_native.kernels.routine import Block
-from tg_native.loops.nest import LINE
-from tg_native.plan.values import count
+from tg_native.loops.nest import own_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,13 +54,8 @@ class Tiles(Heads):
     # --- memory ------------------------------------------------------------------------------------------------------
 
     def memory(self, *shape: Size, dtype: str = "") -> Pointer:
-        """Memory for the time of this op: for each thread some of its own, not closer than a line of the cache."""
-        share, dtype = self.kernel.share, dtype or self.dtype
-        if share is None:
-            return self.kernel.write(self.site.temporary(dtype, shape))
-        size = lengths.add(count(shape), LINE // item_size(dtype))
-        place = self.kernel.write(self.site.temporary(dtype, (share.threads, size)))
-        return place.moved(share.slot * self.kernel.length(size, ("shared", str(place.text))))
+        """Memory for the time of this op, of the running thread alone."""
+        return own_memory(self.site, self.kernel, dtype or self.dtype, shape)
 
     def matrix(self, rows: Size, columns: Size) -> Matrix:
         """Memory for a matrix."""

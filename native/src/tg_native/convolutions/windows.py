@@ -16,7 +16,7 @@ from tg_native.convolutions.epilogue import GROUP, IMAGE, Span
 from tg_native.kernels.dtypes import item_size
 from tg_native.kernels.index import Index, index
 from tg_native.kernels.lanes import constant_of
-from tg_native.loops.nest import LINE
+from tg_native.loops.nest import own_memory
 from tg_native.loops.terms import Terms
 from tg_native.plan.values import count, is_one, is_zero
 
@@ -158,13 +158,8 @@ class Windows(abc.ABC):
         return axis if self.kernel.share is not None else ""
 
     def memory(self, dtype: str, *shape: int | Length) -> Pointer:
-        """Memory for the time of this op: for each thread some of its own, not closer than a line of the cache."""
-        share = self.kernel.share
-        if share is None:
-            return self.kernel.write(self.site.temporary(dtype, shape))
-        size = lengths.add(count(shape), LINE // item_size(dtype))
-        place = self.kernel.write(self.site.temporary(dtype, (share.threads, size)))
-        return place.moved(share.slot * self.kernel.length(size, ("shared", str(place.text))))
+        """Memory for the time of this op, of the running thread alone."""
+        return own_memory(self.site, self.kernel, dtype, shape)
 
     def bounds(self, axis: str, n: Index) -> tuple[Index, Index]:
         """Where a loop over groups or images begins and ends, in the part that a call runs."""

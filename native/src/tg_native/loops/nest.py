@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.ops.reductions import REDUCTIONS
+from tg.types import lengths
 from tg.types.dtypes import is_float
 from tg_native.kernels.dtypes import item_size
 from tg_native.kernels.lanes import constant_of
@@ -25,10 +26,21 @@ if TYPE_CHECKING:
     from tg_native.kernels.lanes import Elements
     from tg_native.loops.columns import Column
     from tg_native.loops.folds import Fold
+    from tg_native.loops.kernel import Kernel
     from tg_native.plan.values import Value
 
 
 LINE: Final = 128  # bytes between what different threads write: two lines, which some caches fetch together
+
+
+def own_memory(site: Site, kernel: Kernel, dtype: str, shape: Sequence[int | Length]) -> Pointer:
+    """Memory for the time of an op: for each thread some of its own, not closer than a line of the cache."""
+    share = kernel.share
+    if share is None:
+        return kernel.write(site.temporary(dtype, shape))
+    size = lengths.add(count(shape), LINE // item_size(dtype))
+    place = kernel.write(site.temporary(dtype, (share.threads, size)))
+    return place.moved(share.slot * kernel.length(size, ("shared", str(place.text))))
 
 
 def loop(op: Loop, site: Site) -> list[Value]:
