@@ -55,6 +55,7 @@ _HOMES = {
     "backend": "tg.backend",
     "linalg": "tg.linalg",
     "nn": "tg.nn",
+    "optimize": "tg.optimize",
     "random": "tg.random",
     "distributions": "tg.distributions",
     "backends": "tg.functions.backends",
@@ -99,8 +100,8 @@ def __getattr__(name: str) -> Any:
             raise
     from tg.words import unknown
 
-    networks = importlib.import_module("tg.nn").__all__
-    raise AttributeError(unknown(name, __dir__(), networks), name=name)
+    modules = {home: importlib.import_module(home).__all__ for home in ("tg.nn", "tg.optimize")}
+    raise AttributeError(unknown(name, __dir__(), modules), name=name)
 
 
 def __dir__() -> list[str]:

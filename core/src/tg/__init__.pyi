@@ -6,6 +6,7 @@ from tg import distributions as distributions
 from tg import errors as errors
 from tg import linalg as linalg
 from tg import nn as nn
+from tg import optimize as optimize
 from tg import random as random
 from tg import special as special
 from tg.configuration import config as config

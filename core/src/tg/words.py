@@ -216,6 +216,11 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("lax", "names are in one place: `tg.scan(lambda c, v: (c + v, c), 0.0, x)`"),
     ("numpy np jnp T pt theano pytensor", "names are in one place, `tg.exp(x)`; NumPy's take variables, `np.exp(x)`"),
     ("scipy jsp", "SciPy's names: `tg.linalg.cholesky(m)`, `tg.special.gammaln(x)`"),
+    ("optim optimizers optax", "`tg.function([x], loss, updates=tg.optimize.adam(loss, state))` is a step"),
+    ("clip_grad_norm_ clip_grad_value_", "`tg.optimize.clip_by_global_norm(tg.grad(loss, [state]), 1.0)`"),
+    ("lr_scheduler StepLR", "`tg.optimize.exponential_decay(0.1, 30, 0.1, staircase=True)` is a schedule"),
+    ("OneCycleLR", "`tg.optimize.cosine_onecycle_schedule(1000, 0.1)`"),
+    ("CosineAnnealingLR", "`tg.optimize.cosine_decay_schedule(0.1, 1000)`"),
     ("nnet functional", "functions of networks are in tg.nn: `tg.nn.softmax(x)`"),
     ("tree tree_map tree_util pytree", "lists, tuples, dicts and dataclasses nest: `tg.grad(cost, {'x': x})`"),
     ("Module", "parameters are variables in any structure: `tg.grad(cost, {'x': x})`"),
@@ -267,8 +272,6 @@ LATER: Final = (  # what tg does not have yet, and what to do until then
     ("fftshift", "`tg.roll(x, x.shape[0] // 2)`"),
     ("signal convolve correlate convolve2d", "slices do it: `x[:-2] * w[0] + x[1:-1] * w[1] + x[2:] * w[2]`"),
     # fitting and keeping
-    ("optim optimize optimizers sgd SGD adam Adam adamw",
-     "`tg.function([x], loss, updates={state: state - 0.1 * tg.grad(loss, state)})` is a step"),
     ("root least_squares", "`scipy.optimize.{name}(tg.function([x], tg.exp(x) - 2), np.ones(3))`"),
     ("minimize", "`scipy.optimize.minimize(tg.function([x], [cost, tg.grad(cost, x)]), np.ones(3), jac=True)`"),
     ("save load export", "a function can be pickled: `pickle.loads(pickle.dumps(tg.function([x], tg.exp(x))))`"),
@@ -293,15 +296,16 @@ def instead(name: str) -> str | None:
     return _rows()[name][1] if name in _rows() else None
 
 
-def unknown(name: str, known: Collection[str], networks: Collection[str] = ()) -> str:
+def unknown(name: str, known: Collection[str], modules: Mapping[str, Collection[str]]) -> str:
     """The message about a name that tg does not have, with what to do, or a name that differs in a letter or two.
 
     Args:
-        networks: the names of `tg.nn`.
+        modules: those whose names are looked through, too, each with its own.
     """
-    if name in networks:
-        return message(f"module 'tg' has no attribute {name!r}", hint=f"tg.nn.{name} exists")
-    return _said(name, "tg", _near(name, dict.fromkeys(networks, "tg.nn") | dict.fromkeys(known, "tg")))
+    homes = {own: module for module, names in modules.items() for own in names}
+    if name in homes:
+        return message(f"module 'tg' has no attribute {name!r}", hint=f"{homes[name]}.{name} exists")
+    return _said(name, "tg", _near(name, homes | dict.fromkeys(known, "tg")))
 
 
 def unknown_in(module: str, own: Collection[str], name: str, known: Collection[str]) -> str:

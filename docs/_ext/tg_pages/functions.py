@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from typing import Any
 
 import tg
@@ -18,6 +19,7 @@ PARTS = (
     ),
     ("Differentiation", ("grad", "value_and_grad", "vjp", "jvp", "jacobian", "hessian", "hvp", "check_grad")),
     ("Batching", ("vmap",)),
+    ("Optimizers", tuple(f"optimize.{name}" for name in tg.optimize.__all__)),
     ("Looking inside", ("print", "to_text", "parse", "explain", "created_at")),
 )
 CLASSES = ("Variable", "Constant", "TensorType", "FrozenGraph", "Op", "GradientCheck", "Explanation")
@@ -42,7 +44,7 @@ def page() -> str:
 
 def named(name: str) -> Any:
     """What a name of `tg` stands for; `tg.backend` is what plugins import as well, and called it is a function."""
-    return backend if name == "backend" else getattr(tg, name)
+    return backend if name == "backend" else operator.attrgetter(name)(tg)
 
 
 def body(name: str) -> str:

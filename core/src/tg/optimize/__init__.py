@@ -1,0 +1,67 @@
+"""`tg.optimize`: optimizers as updates for `tg.function`, schedules, and what gradients go through before.
+
+    updates = tg.optimize.adamw(loss, params, learning_rate=tg.optimize.cosine_decay_schedule(1e-3, 1000))
+    step = tg.function([x, y], loss, updates=updates)
+
+Keywords are those of optax; formulas and defaults those of `torch.optim`, and where it has none, optax's. What an
+optimizer keeps (averages, the number of steps) are shared variables among its updates.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tg
+from tg.optimize.adaptive import adadelta, adagrad, adam, adamax, adamw, lamb, nadam, rmsprop
+from tg.optimize.averages import moving_average
+from tg.optimize.gradients import accumulated, clip_by_global_norm, clip_by_norm, clip_by_value, global_norm
+from tg.optimize.matrices import muon
+from tg.optimize.momentum import lion, sgd
+from tg.optimize.schedules import (
+    constant_schedule,
+    cosine_decay_schedule,
+    cosine_onecycle_schedule,
+    exponential_decay,
+    join_schedules,
+    linear_onecycle_schedule,
+    linear_schedule,
+    piecewise_constant_schedule,
+    polynomial_schedule,
+    warmup_cosine_decay_schedule,
+)
+from tg.words import unknown_in
+
+__all__ = [
+    "accumulated",
+    "adadelta",
+    "adagrad",
+    "adam",
+    "adamax",
+    "adamw",
+    "clip_by_global_norm",
+    "clip_by_norm",
+    "clip_by_value",
+    "constant_schedule",
+    "cosine_decay_schedule",
+    "cosine_onecycle_schedule",
+    "exponential_decay",
+    "global_norm",
+    "join_schedules",
+    "lamb",
+    "linear_onecycle_schedule",
+    "linear_schedule",
+    "lion",
+    "moving_average",
+    "muon",
+    "nadam",
+    "piecewise_constant_schedule",
+    "polynomial_schedule",
+    "rmsprop",
+    "sgd",
+    "warmup_cosine_decay_schedule",
+]
+
+
+def __getattr__(name: str) -> Any:
+    text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
+    raise AttributeError(text, name=name)

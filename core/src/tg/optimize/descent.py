@@ -1,0 +1,201 @@
+"""What optimizers share: parameters beside their gradients, the state kept for each, and the updates that come to be.
+
+An optimizer is a function that takes a loss and a structure of shared variables and returns updates for `tg.function`:
+the parameters' new values, and those of its own shared variables, which it makes.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+
+import numpy as np
+
+from tg.errors import DtypeError, InputError, ShapeError, message
+from tg.functions.shared import Shared, shared
+from tg.gradient.api import grad
+from tg.graph.nodes import Variable
+from tg.ops.elementwise.cast import cast, cast_variable
+from tg.types.dtypes import is_float
+from tg.variables.conversion import as_variable
+from tg.variables.structure import flatten, paths, repeated_over, short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tg.variables.structure import Structure
+
+Updates = dict[Shared, Variable]
+AVERAGES: Final = ("b1", "b2", "decay", "rho", "beta", "adam_b1", "adam_b2")  # factors of moving averages, below 1
+
+
+class Parameter(NamedTuple):
+    """A parameter, its gradient, and whether its weight decays."""
+
+    variable: Shared
+    gradient: Variable
+    decays: bool
+    name: str
+
+    def in_its_dtype(self, value: Any) -> Variable:
+        """A scalar that does not widen the parameter."""
+        return cast_variable(as_variable(value), self.variable.type.dtype)
+
+
+@final
+class Descent:
+    """One run of an optimizer: for each parameter what is kept of it, and what each becomes."""
+
+    def __init__(self, what: str, loss: Any, params: Any, mask: Any = None, gradients: Any = None) -> None:
+        self.what = what
+        self.updates: Updates = {}
+        self.parameters = _parameters(what, loss, params, mask, gradients)
+        self._steps: Shared | None = None
+
+    def __iter__(self) -> Iterator[Parameter]:
+        return iter(self.parameters)
+
+    @property
+    def steps(self) -> Shared:
+        """How many steps have been made before this one: a scalar that this step adds 1 to."""
+        if self._steps is None:
+            self._steps = shared(np.int64(0), f"{self.what}: steps", shape=())
+            self.updates[self._steps] = self._steps + 1
+        return self._steps
+
+    @property
+    def number(self) -> Variable:
+        """Which step this is, from 1 on, as a float64 scalar."""
+        return cast(self.steps + 1, "float64")
+
+    def rate(self, learning_rate: Any) -> Variable:
+        """The learning rate of this step.
+
+        Raises:
+            InputError: it is neither a number, a scalar nor a schedule.
+        """
+        is_schedule = callable(learning_rate) and not isinstance(learning_rate, Variable)
+        return scalar(self.what, "learning_rate", learning_rate(self.steps) if is_schedule else learning_rate)
+
+    def state(self, p: Parameter, role: str, fill: float = 0.0) -> Shared:
+        """A shared variable of the parameter's shape, at first `fill`; the optimizer says what it becomes."""
+        v = p.variable
+        start = np.full(v.snapshot.numpy.shape, fill, v.type.dtype)
+        return shared(start, f"{self.what}: {role} of {p.name}", shape=v.type.shape)
+
+    def average(self, p: Parameter, role: str, x: Variable, factor: float, start: float = 0.0) -> Variable:
+        """A moving average of the parameter's shape, this step's part in it."""
+        before = self.state(p, role, start)
+        self.updates[before] = factor * before + (1 - factor) * x
+        return self.updates[before]
+
+    def move(self, p: Parameter, rate: Variable, direction: Variable) -> None:
+        """The parameter goes against a direction."""
+        self.updates[p.variable] = p.variable - p.in_its_dtype(rate) * direction
+
+
+def scalar(what: str, name: str, value: Any) -> Variable:
+    """A number or a scalar variable of an optimizer, as a variable.
+
+    Raises:
+        InputError: it is something else, or no finite number.
+    """
+    is_number = _is_number(value)
+    if is_number and not math.isfinite(value):
+        raise InputError(message(f"{what}: {name}: found {value!r}, needed a finite number"))
+    v = as_variable(value) if is_number or isinstance(value, Variable | np.ndarray) else None
+    if v is None or v.type.ndim != 0 or not (is_number or is_float(v.type.dtype)):
+        hint = "a schedule is a function of the step, such as tg.optimize.cosine_decay_schedule(0.1, 1000)"
+        text = f"{what}: {name}: found {short(value)}, needed a number or a real scalar variable"
+        raise InputError(message(text, hint=hint if name == "learning_rate" else None))
+    return v
+
+
+def bounded(what: str, **given: float) -> None:
+    """Refuse factors of moving averages that are not below 1, and others that are negative or no numbers.
+
+    Raises:
+        InputError: one is outside its bounds.
+    """
+    for name, value in given.items():
+        is_average = name in AVERAGES
+        if not _is_number(value) or not (0 <= value < (1 if is_average else math.inf)):
+            needed = "a number of at least 0 and below 1" if is_average else "a finite number that is not negative"
+            raise InputError(message(f"{what}: {name}: found {short(value)}, needed {needed}"))
+
+
+def _is_number(value: object) -> bool:
+    return not isinstance(value, bool) and isinstance(value, numbers.Real)
+
+
+def parameters_of(what: str, params: Any) -> tuple[list[Shared], list[str], Structure]:
+    """The shared variables of a structure, what each is called, and the structure.
+
+    Raises:
+        InputError: there are none, or something else stands in it.
+        DtypeError: one is not real and floating.
+    """
+    leaves, structure = flatten(params)
+    names = [
+        getattr(v, "name", None) or path or "the parameter" for v, path in zip(leaves, paths(structure), strict=True)
+    ]
+    if not leaves:
+        raise InputError(message(f"{what}: params: found none"))
+    for v, name in zip(leaves, names, strict=True):
+        if not isinstance(v, Shared):
+            hint = "tg.shared(value) makes one; of a function of inputs, tg.grad gives the gradients"
+            text = f"{what}: params: {name}: found {short(v)}, needed a shared variable"
+            raise InputError(message(text, hint=hint))
+        if not is_float(v.type.dtype):
+            raise DtypeError(message(f"{what}: params: {name}: found {v.type}, needed real floating numbers"))
+    return leaves, names, structure
+
+
+def gradients_of(what: str, loss: Any, params: Any, given: Any = None) -> list[Variable]:
+    """The gradient by each parameter: of a scalar loss, or as they are given, nested like the parameters.
+
+    Raises:
+        InputError: there are both or neither, or what is given is not nested like the parameters.
+        ShapeError: a gradient has not the shape of its parameter.
+        DtypeError: a gradient is none of floating numbers.
+    """
+    leaves, names, structure = parameters_of(what, params)
+    if (loss is None) == (given is None):
+        found = "neither a loss nor gradients" if loss is None else "a loss and gradients"
+        raise InputError(message(f"{what}: found {found}, needed one of them"))
+    if given is None:
+        return list(grad(loss, leaves))
+    gradients = [as_variable(g) for g in structure.leaves_of(given, f"{what}: gradients")]
+    for v, g, name in zip(leaves, gradients, names, strict=True):
+        pairs = zip(g.type.shape, v.type.shape, strict=False)
+        if g.type.ndim != v.type.ndim or any(None not in (a, b) and a != b for a, b in pairs):
+            raise ShapeError(message(f"{what}: gradient of {name}: found {g.type}, needed the shape of {v.type}"))
+        if not is_float(g.type.dtype):
+            raise DtypeError(message(f"{what}: gradient of {name}: found {g.type}, needed floating numbers"))
+    return [cast_variable(g, v.type.dtype) for v, g in zip(leaves, gradients, strict=True)]
+
+
+def _parameters(what: str, loss: Any, params: Any, mask: Any, gradients: Any) -> list[Parameter]:
+    """Each parameter once, in the structure's order: a variable that stands in two places has one gradient.
+
+    Raises:
+        InputError: the mask is not nested like the parameters, or has something else than bools.
+    """
+    leaves, names, _ = parameters_of(what, params)
+    slopes = gradients_of(what, loss, params, gradients)
+    if callable(mask):
+        decays = [mask(v) for v in leaves]
+    else:
+        decays = [True] * len(leaves) if mask is None else repeated_over(params, mask, _is_bool, f"{what}: mask")
+    for name, one in zip(names, decays, strict=True):
+        if not _is_bool(one):
+            raise InputError(message(f"{what}: mask: {name}: found {short(one)}, needed True or False"))
+    found: dict[int, Parameter] = {}
+    for parts in zip(leaves, slopes, decays, names, strict=True):
+        found.setdefault(id(parts[0]), Parameter(*parts))
+    return list(found.values())
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool | np.bool_)
