@@ -73,7 +73,7 @@ install: $(STAMP)
 $(STAMP): Makefile constraints.txt $(WORKSPACE:%=%/pyproject.toml)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP_INSTALL) $(TOOLS)
-	$(PIP_INSTALL) --no-build-isolation --editable 'core[demo]' $(patsubst %,--editable ./%,$(filter-out core,$(WORKSPACE)))
+	$(PIP_INSTALL) --no-build-isolation --editable 'core[demo,nn]' $(patsubst %,--editable ./%,$(filter-out core,$(WORKSPACE)))
 	touch $@
 
 $(PYTENSOR_VENV)/installed: $(PYTENSOR)/pyproject.toml $(PYTENSOR_PINS)

@@ -9,6 +9,7 @@ from tg import nn as nn
 from tg import optimize as optimize
 from tg import random as random
 from tg import special as special
+from tg import tree as tree
 from tg.configuration import config as config
 from tg.errors import AssertionFailed as AssertionFailed
 from tg.errors import BackendUnavailable as BackendUnavailable
@@ -46,6 +47,7 @@ from tg.functions.shared import shared as shared
 from tg.functions.show import parse as parse
 from tg.functions.show import print as print
 from tg.functions.show import to_text as to_text
+from tg.functions.updating import with_updates as with_updates
 from tg.gradient.api import grad as grad
 from tg.gradient.api import jvp as jvp
 from tg.gradient.api import value_and_grad as value_and_grad

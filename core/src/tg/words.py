@@ -133,7 +133,11 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("squared_error", "`tg.nn.mse_loss(x, y)`"),
     ("standardize", "`tg.nn.layer_norm(m)`"),
     ("attention dot_product_attention", "`tg.softmax(m @ m.mT / np.sqrt(m.shape[-1])) @ m`"),
-    ("RNN GRU LSTM", "they are in tg.nn, with PyTorch's weights: `tg.nn.rnn(m, m, m)`"),
+    ("Linear", "`tg.nn.Dense(3, 2)` is the layer, `m @ m.T + x` the function"),
+    ("Conv1d Conv2d Conv3d", "`tg.nn.Conv(3, 8, (3, 3))` has an axis for each length of the window"),
+    ("BatchNorm1d BatchNorm2d BatchNorm3d", "`tg.nn.BatchNorm(8)` is of any rank"),
+    ("MultiheadAttention", "`tg.nn.Attention(16, 4)`"),
+    ("TransformerEncoder TransformerEncoderLayer", "`tg.nn.Transformer(2, 16, 4, 32)`"),
     ("rope rotary_embedding", "`tg.nn.rotary(tg.ones((2, 4)))`"),
     ("print_ Print", "`tg.debug_print(x)` prints values when it runs"),
     # shapes
@@ -222,8 +226,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("OneCycleLR", "`tg.optimize.cosine_onecycle_schedule(1000, 0.1)`"),
     ("CosineAnnealingLR", "`tg.optimize.cosine_decay_schedule(0.1, 1000)`"),
     ("nnet functional", "functions of networks are in tg.nn: `tg.nn.softmax(x)`"),
-    ("tree tree_map tree_util pytree", "lists, tuples, dicts and dataclasses nest: `tg.grad(cost, {'x': x})`"),
-    ("Module", "parameters are variables in any structure: `tg.grad(cost, {'x': x})`"),
+    ("tree_map tree_util pytree", "lists, tuples, dicts and dataclasses nest: `tg.tree.map(tg.exp, {'x': x})`"),
     ("printing", "`tg.print(tg.exp(x))`"),
     # draws
     ("initializers glorot_uniform xavier_uniform he_normal kaiming_normal orthogonal variance_scaling",
@@ -274,7 +277,7 @@ LATER: Final = (  # what tg does not have yet, and what to do until then
     # fitting and keeping
     ("root least_squares", "`scipy.optimize.{name}(tg.function([x], tg.exp(x) - 2), np.ones(3))`"),
     ("minimize", "`scipy.optimize.minimize(tg.function([x], [cost, tg.grad(cost, x)]), np.ones(3), jac=True)`"),
-    ("save load export", "a function can be pickled: `pickle.loads(pickle.dumps(tg.function([x], tg.exp(x))))`"),
+    ("export", "a function can be pickled: `pickle.loads(pickle.dumps(tg.function([x], tg.exp(x))))`"),
     ("sparse", "`tg.zeros((3,)).at[i].add(x * y)` adds up products"),
     ("sharding shard_map device cuda to_device", 'backends have options: `tg.backend("jax", device="cpu")`'),
 )  # fmt: skip

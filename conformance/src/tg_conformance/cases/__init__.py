@@ -33,6 +33,7 @@ from tg_conformance.cases import (
     softmax,
     sorting,
     statistics,
+    updating,
 )
 from tg_conformance.cases.elementwise import (
     arithmetic,
@@ -148,6 +149,7 @@ CASES: Final[tuple[Case, ...]] = (
     *softmax.CASES,
     *sorting.CASES,
     *statistics.CASES,
+    *updating.CASES,
     *convolution.CASES,
     *pooling.CASES,
     *resizing.CASES,

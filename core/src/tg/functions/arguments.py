@@ -11,8 +11,9 @@ from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.functions.convert import to_array
 from tg.functions.shared import Shared
 from tg.graph.nodes import Constant, Variable
-from tg.graph.traversal import inputs_of
+from tg.graph.traversal import inputs_of, leaves_and, substitute
 from tg.ops.elementwise.cast import cast_variable
+from tg.ops.updating import Updating
 from tg.types.dtypes import can_cast_safely
 from tg.variables.conversion import as_variable
 from tg.variables.structure import short
@@ -56,8 +57,8 @@ def pairs_of(given: Any, what: str) -> list[tuple[Any, Any]]:
     return [(key, value) for key, value in pairs]
 
 
-def updates_of(updates: Mapping[Shared, Any]) -> tuple[list[Shared], list[Variable]]:
-    """The shared variables that are updated, and their new values.
+def updates_of(updates: Mapping[Shared, Any], what: str = "function") -> tuple[list[Shared], list[Variable]]:
+    """The shared variables that are updated, and their new values; `what` is the function that errors name.
 
     Raises:
         InputError: what is updated is not shared.
@@ -68,16 +69,16 @@ def updates_of(updates: Mapping[Shared, Any]) -> tuple[list[Shared], list[Variab
     for target, value in pairs_of(updates, "updates"):
         if not isinstance(target, Shared):
             hint = "tg.shared(value) makes one"
-            raise InputError(message(f"function: updates: found {target!r}, needed a shared variable", hint=hint))
+            raise InputError(message(f"{what}: updates: found {target!r}, needed a shared variable", hint=hint))
         v = as_variable(value)
         if v.type.dtype != target.type.dtype and not can_cast_safely(v.type.dtype, target.type.dtype):
-            text = f"function: update of {target!r}: found {v.type}, needed {target.type.dtype}"
+            text = f"{what}: update of {target!r}: found {v.type}, needed {target.type.dtype}"
             raise DtypeError(message(text, hint=f"tg.cast(value, {target.type.dtype!r}) converts on purpose"))
         v = cast_variable(v, target.type.dtype)
         pairs = zip(v.type.shape, target.type.shape, strict=False)
         if v.type.ndim != target.type.ndim or any(None not in (a, b) and a != b for a, b in pairs):
             hint = "a shared variable keeps its rank, and the lengths given to tg.shared as shape="
-            text = f"function: update of {target!r}: found {v.type}, needed {target.type}"
+            text = f"{what}: update of {target!r}: found {v.type}, needed {target.type}"
             raise ShapeError(message(text, hint=hint))
         targets.append(target)
         values.append(v)
@@ -85,18 +86,40 @@ def updates_of(updates: Mapping[Shared, Any]) -> tuple[list[Shared], list[Variab
 
 
 def own_updates(results: Sequence[Variable], targets: Sequence[Shared]) -> dict[Shared, Variable]:
-    """The updates that shared variables below the results bring, but those that have one already."""
+    """The updates that shared variables below the results bring, and those said by `with_updates`, but those given.
+
+    Of several of one variable each is made of what the one before gives.
+
+    Raises:
+        InputError: what `with_updates` stored in is a shared variable no more.
+    """
     known = {id(s) for s in targets}
     found: dict[Shared, Variable] = {}
+    said: set[tuple[int, int]] = set()  # the gradient of an expression has copies of it
     below = list(results)
     while below:
-        used = [s for s in inputs_of(below) if isinstance(s, Shared) and id(s) not in known]
+        leaves, updating = leaves_and(below, Updating)
         below = []
-        for s in used:
-            known.add(id(s))
-            if s.default_update is not None:
+        for s in leaves:
+            if isinstance(s, Shared) and id(s) not in known and s.default_update is not None:
+                known.add(id(s))
                 found[s] = s.default_update
                 below.append(s.default_update)
+        for node in updating:
+            _, target, value = node.inputs
+            if not isinstance(target, Shared):
+                text = f"function: found an update of {target!r}, needed a shared variable"
+                raise InputError(message(text, hint="givens= may not replace what with_updates stores in"))
+            assert isinstance(node.op, Updating)
+            key = (id(target), node.op.number)
+            if key in said:
+                continue
+            said.add(key)
+            if target in found:
+                value = substitute([value], {id(target): found[target]})[0]
+            if target in found or id(target) not in known:
+                known.add(id(target))
+                found[target] = value
     return found
 
 

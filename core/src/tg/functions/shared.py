@@ -11,7 +11,7 @@ thread and no interrupt comes between, so all see all of an update or nothing of
 from __future__ import annotations
 
 import operator
-from itertools import repeat
+from itertools import count, repeat
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.errors import InputError, ShapeError, message
@@ -82,13 +82,14 @@ class Value:
 class Shared(Variable):
     """A variable with a value; make one with `tg.shared`."""
 
-    __slots__ = ("claim", "default_update", "has", "patience")
+    __slots__ = ("claim", "default_update", "has", "patience", "said")
 
     def __init__(self, type_: TensorType, value: Value, name: str | None) -> None:
         super().__init__(type_, name=name)
         self.has: Value | Loan = value
         self.claim = Claim(frozenset([self.serial]))  # of what stores a value
         self.default_update: Variable | None = None  # of functions that use it, unless `updates` says another
+        self.said = count()  # numbers of the updates that expressions say of it
         self.patience = 0  # how many updates are not to overwrite values
 
     def get_value(self) -> np.ndarray[Any, Any]:

@@ -46,6 +46,7 @@ from tg.ops.shape_ops import (
 )
 from tg.ops.softmax import LogSoftmax, LogSumExp, Share, Softmax
 from tg.ops.sorting import Sort
+from tg.ops.updating import Updating
 from tg.types.dtypes import is_inexact
 
 if TYPE_CHECKING:
@@ -447,6 +448,7 @@ MOVES: Final = (
     Named,
     Assume,
     Required,
+    Updating,
     StopGradient,
     Sort,
 )

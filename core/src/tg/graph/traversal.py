@@ -56,20 +56,30 @@ def sorted_applies(
 
 def ancestors(outputs: Sequence[Variable]) -> list[Variable]:
     """The leaves below `outputs` (inputs, shared variables and constants), each once, in order of meeting."""
+    return leaves_and(outputs, None)[0]
+
+
+def leaves_and(outputs: Sequence[Variable], kind: type | None) -> tuple[list[Variable], list[Apply]]:
+    """The leaves below `outputs`, and the applies of ops of a class, operands first."""
     seen: set[int] = set()
     found: list[Variable] = []
+    applies: list[Variable] = []
     stack = list(reversed(outputs))
     while stack:
         v = stack.pop()
-        key = id(v.apply) if v.apply is not None else id(v)
+        node = v.apply
+        key = id(node) if node is not None else id(v)
         if key in seen:
             continue
         seen.add(key)
-        if v.apply is None:
+        if node is None:
             found.append(v)
         else:
-            stack.extend(reversed(v.apply.inputs))
-    return found
+            stack.extend(reversed(node.inputs))
+            if type(node.op) is kind:
+                applies.append(v)
+    applies.sort(key=lambda v: v.serial)  # what is made later reads what was made before
+    return found, [v.apply for v in applies if v.apply is not None]
 
 
 def inputs_of(outputs: Sequence[Variable]) -> list[Variable]:

@@ -1,6 +1,7 @@
 """`tg.nn`: functions of networks under PyTorch's names, the axis of each an `axis=`.
 
-`torch.nn.functional.f(x)` becomes `tg.nn.f(x)`. What `tg` has itself is here the same object.
+`torch.nn.functional.f(x)` becomes `tg.nn.f(x)`. What `tg` has itself is here the same object. Names with capital
+letters are modules: layers that hold their weights.
 """
 
 from __future__ import annotations
@@ -9,6 +10,12 @@ from typing import Any
 
 import tg
 from tg.nn import init
+from tg.nn.blocks import Attention, Residual, Sequential, Transformer, TransformerLayer
+from tg.nn.files import load, save
+from tg.nn.layers import BatchNorm, Conv, Dense, Dropout, Embedding, GroupNorm, LayerNorm
+from tg.nn.module import Module, parameter
+from tg.nn.recurrent import GRU, LSTM, RNN
+from tg.nn.weights import count, params, randomized, replaced, state
 from tg.ops.creation import one_hot
 from tg.ops.elementwise.arithmetic import relu
 from tg.ops.elementwise.exponential import log_sigmoid, sigmoid, softplus
@@ -95,6 +102,22 @@ from tg.ops.softmax import log_softmax, softmax
 from tg.words import unknown_in
 
 __all__ = [
+    "GRU",
+    "LSTM",
+    "RNN",
+    "Attention",
+    "BatchNorm",
+    "Conv",
+    "Dense",
+    "Dropout",
+    "Embedding",
+    "GroupNorm",
+    "LayerNorm",
+    "Module",
+    "Residual",
+    "Sequential",
+    "Transformer",
+    "TransformerLayer",
     "accuracy",
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
@@ -121,6 +144,7 @@ __all__ = [
     "conv_transpose3d",
     "cosine_embedding_loss",
     "cosine_similarity",
+    "count",
     "cross_entropy",
     "ctc_loss",
     "dice_loss",
@@ -149,6 +173,7 @@ __all__ = [
     "l1_loss",
     "layer_norm",
     "leaky_relu",
+    "load",
     "log_sigmoid",
     "log_softmax",
     "logsigmoid",
@@ -165,17 +190,22 @@ __all__ = [
     "nll_loss",
     "normalize",
     "one_hot",
+    "parameter",
+    "params",
     "pixel_shuffle",
     "pixel_unshuffle",
     "poisson_nll_loss",
     "prelu",
+    "randomized",
     "relu",
     "relu6",
+    "replaced",
     "resize",
     "rms_norm",
     "rnn",
     "roc_auc",
     "rotary",
+    "save",
     "scaled_dot_product_attention",
     "selu",
     "sigmoid",
@@ -186,6 +216,7 @@ __all__ = [
     "softmax",
     "softplus",
     "softsign",
+    "state",
     "swiglu",
     "swish",
     "tanh",

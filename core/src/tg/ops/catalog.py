@@ -36,6 +36,7 @@ from tg.ops import (
     softmax,
     sorting,
     statistics,
+    updating,
 )
 from tg.ops.elementwise import (
     arithmetic,
@@ -150,6 +151,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     softmax.FAMILY,
     sorting.FAMILY,
     statistics.FAMILY,
+    updating.FAMILY,
     banded.FAMILY,
     cholesky.FAMILY,
     equations.FAMILY,

@@ -344,8 +344,14 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
         inner = [Variable(named_type(v), name=v.name) for v in given]
         found, results = flatten(f(*structure(iter(inner))))
         outputs = [as_variable(v) for v in found]
-        used = captured(outputs, inner, began)
-        return results(iter(called(freeze([*inner, *used], outputs), [*given, *used])))
+        stored: list[Variable] = []
+        used = captured(outputs, inner, began, stored)
+        updating = sorted((v.serial, v.apply) for v in stored if v.apply is not None)
+        values = [node.inputs[2] for _, node in updating]
+        after = list(called(freeze([*inner, *used], [*outputs, *values]), [*given, *used]))
+        for (_, node), value in zip(updating, after[len(outputs) :], strict=True):
+            after[0] = node.op(after[0], node.inputs[1], value)
+        return results(iter(after[: len(outputs)]))
 
     return again
 

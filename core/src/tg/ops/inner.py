@@ -16,6 +16,7 @@ from tg.graph.interpret import with_lengths
 from tg.graph.nodes import Constant, Variable, size_value
 from tg.graph.traversal import key_of
 from tg.ops.shape_ops import AxisLength
+from tg.ops.updating import Updating
 from tg.types import lengths
 from tg.types.tensor_type import TensorType
 
@@ -132,11 +133,18 @@ def placeholders(
     )
 
 
-def captured(outputs: Sequence[Variable], own: Sequence[Variable], began: int) -> list[Variable]:
+def captured(
+    outputs: Sequence[Variable], own: Sequence[Variable], began: int, updating: list[Variable] | None = None
+) -> list[Variable]:
     """The variables that a function used besides its arguments `own`, each once, in the order of meeting.
 
     These are the variables that were there before the one with the serial number `began`, whole: what they were
     computed from is not looked at, so that nothing is computed again for each step and gradients reach them.
+
+    Args:
+        updating: where the results of `Updating` go that were made inside.
+    Raises:
+        InputError: there are such, and nowhere to go.
     """
     known = {key_of(v) for v in own}
     seen: set[tuple[int, int]] = set()
@@ -153,6 +161,11 @@ def captured(outputs: Sequence[Variable], own: Sequence[Variable], began: int) -
                 found.append(v)
         elif (id(v.apply), 0) not in seen:
             seen.add((id(v.apply), 0))
+            if type(v.apply.op) is Updating:
+                if updating is None:
+                    text = f"with_updates: found an update of {v.apply.inputs[1]!r} in a loop, a branch or a function"
+                    raise InputError(message(text, hint="its value may be a result, and be stored outside"))
+                updating.append(v)
             stack.extend(reversed(v.apply.inputs))
     return found
 

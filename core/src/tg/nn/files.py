@@ -1,0 +1,196 @@
+"""Weights in files: safetensors, under the paths of the model, or under other names by a table."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+
+from tg.errors import DtypeError, InputError, message
+from tg.functions.shared import Shared, shared
+from tg.graph.nodes import Variable
+from tg.nn.module import Initial, leaves, rebuilt
+from tg.nn.weights import unknown_path
+from tg.types.dtypes import can_cast_safely, dtype_name, numpy_dtype
+from tg.variables.structure import short
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Array = np.ndarray[Any, Any]
+    Rule = tuple[str, str | None] | tuple[str, str | None, Callable[[Array], Array]]
+
+M = TypeVar("M")
+
+OF_FILES: Final = {
+    "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "BOOL": "bool", "C64": "complex64",
+    "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8", "U64": "uint64", "U32": "uint32", "U16": "uint16",
+    "U8": "uint8",
+}  # fmt: skip
+COUNTERS: Final = "num_batches_tracked"  # of PyTorch's batch norms: batches are not counted here
+
+
+def save(model: Any, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
+    """Write all values of a model, its state among them, to a file of safetensors.
+
+    The file is there whole, or not at all. `tg.nn.load` reads it, and so does each other library that knows the format.
+
+    Args:
+        model: a module, or lists and dicts of modules and shared variables: of a training also what its optimizer
+            keeps (`tg.optimize.state(updates)`).
+        metadata: texts by name, which the file has beside the arrays.
+    Raises:
+        InputError: a weight has no value yet; safetensors is not installed.
+    Example:
+        >>> import tempfile, tg
+        >>> model = tg.nn.randomized(tg.nn.Dense(3, 2), tg.random.key(0))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tg.nn.save(model, f"{folder}/model.safetensors")
+        ...     again = tg.nn.load(tg.nn.Dense(3, 2), f"{folder}/model.safetensors")
+        >>> bool((again.weight.get_value() == model.weight.get_value()).all())
+        True
+    """
+    _safetensors("save")
+    from safetensors.numpy import save_file
+
+    found: dict[int, tuple[str, Shared]] = {}
+    for name, leaf, _ in leaves(model):
+        if not isinstance(leaf, Shared):
+            raise InputError(message(f"save: {name}: found {short(leaf)}, needed a shared variable"))
+        found.setdefault(id(leaf), (name, leaf))
+    arrays = {name: np.asarray(v.snapshot.numpy, order="C") for name, v in found.values()}
+    target = Path(path)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f"{target.name}.") as folder:
+        written = Path(folder) / target.name
+        save_file(arrays, written, dict(metadata) if metadata else None)
+        written.replace(target)
+
+
+def load(
+    model: M,
+    source: Any,
+    names: Sequence[Rule] = (),
+    *,
+    dtype: object = None,
+    partial: bool = False,
+) -> M:
+    r"""The model with the values of a file or of a dict of arrays: of `tg.nn.save`, or a state_dict of PyTorch.
+
+    A weight without a value gets one, in the dtype of the file or in `dtype`; one that has a value gets another, in the
+    dtype it has, also for functions that are compiled. Nothing changes if something does not fit.
+
+    Args:
+        source: a path of a file of safetensors, or arrays by name (tensors of PyTorch are such).
+        names: which name of the source is which path, if they differ: pairs of a regular expression and what it becomes
+            (`\1` stands for a group; None: the array is not wanted), or triples with a function of the array. The
+            first that matches a whole name counts. A path that ends in "num_batches_tracked" is not wanted.
+        dtype: of weights without a value, in place of the file's.
+        partial: whether weights may be missing in the source; they stay as they are.
+    Raises:
+        InputError: the source lacks a weight, has one that the model lacks, or one of another shape; it is no file of
+            safetensors, or safetensors is not installed.
+        DtypeError: the cast to the dtype of a weight that has a value would lose values.
+    Example:
+        >>> import numpy as np, tg
+        >>> arrays = {"fc.weight": np.ones((3, 2), "float32"), "fc.bias": np.zeros(2, "float32")}
+        >>> names = [(r"fc\.weight", "weight", np.transpose), (r"fc\.(.*)", r"\1")]
+        >>> model = tg.nn.load(tg.nn.Dense(3, 2), arrays, names)
+        >>> model.weight.get_value().shape
+        (2, 3)
+    """
+    places = {path: leaf for path, leaf, _ in leaves(model)}
+    found: dict[int, Array] = {}
+    for name, array in _arrays(source).items():
+        path, value = _renamed(name, array, names)
+        if path is None:
+            continue
+        if path not in places:
+            raise unknown_path(f"load: {name}", path, list(places))
+        leaf = places[path]
+        shape = leaf.shape if isinstance(leaf, Initial) else leaf.type.shape
+        if len(shape) != value.ndim or any(type(n) is int and n != m for n, m in zip(shape, value.shape, strict=True)):
+            text = f"load: {path}: found {dtype_name(value.dtype)}{list(value.shape)}, needed the shape {list(shape)}"
+            raise InputError(message(text, hint="names= may transpose it: (pattern, path, numpy.transpose)"))
+        found[id(leaf)] = _cast(path, value, leaf, dtype)
+    missing = [path for path, leaf in places.items() if id(leaf) not in found]
+    if missing and not partial:
+        text = f"load: the source lacks {', '.join(missing[:3])}{' …' if len(missing) > 3 else ''}"
+        raise InputError(message(text, hint="partial=True leaves these as they are"))
+    made = {}
+    for path, leaf in places.items():
+        if id(leaf) in found and isinstance(leaf, Initial) and id(leaf) not in made:
+            made[id(leaf)] = shared(found[id(leaf)], path, shape=leaf.shape)
+        elif id(leaf) in found and isinstance(leaf, Shared):
+            leaf.set_value(found[id(leaf)])
+    return rebuilt(model, lambda _, part: made.get(id(part), part)) if made else model
+
+
+def _cast(path: str, value: Array, leaf: Any, dtype: object) -> Array:
+    """An array in the dtype that a weight has, or is to have."""
+    if isinstance(leaf, Initial):
+        needed = leaf.dtype or dtype_name(dtype or value.dtype)
+    elif isinstance(leaf, Shared):
+        needed = leaf.type.dtype
+        if not can_cast_safely(dtype_name(value.dtype), needed):
+            text = f"load: {path}: found {dtype_name(value.dtype)}, needed {needed}"
+            raise DtypeError(message(text, hint="a model that has no values yet takes dtype="))
+    else:
+        raise InputError(message(f"load: {path}: found {short(leaf)}, needed a shared variable"))
+    return value.astype(numpy_dtype(needed), copy=False)
+
+
+def _renamed(name: str, array: Array, rules: Sequence[Rule]) -> tuple[str | None, Array]:
+    for pattern, becomes, *convert in rules:
+        matched = re.fullmatch(pattern, name)
+        if matched:
+            value = convert[0](array) if convert else array
+            return None if becomes is None else matched.expand(becomes), value
+    return None if name.endswith(COUNTERS) else name, array
+
+
+def _arrays(source: Any) -> dict[str, Array]:
+    """The arrays of a source by name."""
+    if isinstance(source, Mapping):
+        return {str(name): _array(str(name), value) for name, value in source.items()}
+    if not isinstance(source, str | os.PathLike):
+        raise InputError(message(f"load: source: found {short(source)}, needed a path or arrays by name"))
+    library = _safetensors("load")
+    try:
+        parts = library.deserialize(Path(source).read_bytes())
+    except OSError as error:
+        raise InputError(message(f"load: {source}: {error.strerror or error}")) from error
+    except library.SafetensorError as error:
+        raise InputError(message(f"load: {source}: found no file of safetensors: {error}")) from error
+    found = {}
+    for name, part in parts:
+        kind = OF_FILES.get(part["dtype"])
+        if kind is None:
+            raise InputError(message(f"load: {name}: found the dtype {part['dtype']}, which tg does not have"))
+        found[name] = np.frombuffer(part["data"], numpy_dtype(kind)).reshape(part["shape"])
+    return found
+
+
+def _array(name: str, value: Any) -> Array:
+    if isinstance(value, Shared):
+        return np.asarray(value.snapshot.numpy)
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+        if str(value.dtype) == "torch.bfloat16":
+            return np.asarray(value.float()).astype(numpy_dtype("bfloat16"))
+    if isinstance(value, Variable):
+        raise InputError(message(f"load: {name}: found the variable {value!r}, needed an array"))
+    return np.asarray(value)
+
+
+def _safetensors(what: str) -> Any:
+    try:
+        import safetensors
+    except ImportError as error:
+        hint = 'pip install "tg-core[nn]" brings it'
+        raise InputError(message(f"{what}: safetensors is not installed", hint=hint)) from error
+    return safetensors

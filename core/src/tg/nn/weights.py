@@ -1,0 +1,174 @@
+"""The weights of modules by their paths: drawn, listed, replaced, counted."""
+
+from __future__ import annotations
+
+import difflib
+import zlib
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from tg.errors import InputError, message
+from tg.functions.make import evaluate
+from tg.functions.shared import Shared, shared
+from tg.graph.nodes import Variable
+from tg.nn.module import Initial, Module, leaves, rebuilt
+from tg.ops.random.keys import fold_in
+from tg.types.dtypes import dtype_name, is_float
+from tg.variables.structure import short
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+M = TypeVar("M", bound=Module)
+
+
+def randomized(model: M, key: Any, dtype: object = "float32") -> M:
+    """The model with a value for each weight that has none, drawn as its layer says.
+
+    The key of a weight is that of the model, folded in with its path, so that a layer that is added changes no other.
+    A weight that stands in two places is drawn once. Those that have values stay.
+
+    Args:
+        key: of `tg.random.key`.
+        dtype: of the weights; layers may have counters of another.
+    Raises:
+        InputError: no weight is without a value.
+        DtypeError: the dtype is not a real floating one.
+    Example:
+        >>> import tg
+        >>> model = tg.nn.randomized(tg.nn.Dense(3, 2), tg.random.key(0))
+        >>> model
+        Dense(weight=float32[2, 3], bias=float32[2])
+        >>> bool((abs(model.weight.get_value()) <= 3**-0.5).all())
+        True
+    """
+    needed = dtype_name(dtype)
+    if not is_float(needed):
+        raise InputError(message(f"randomized: dtype: found {needed}, needed a real floating one"))
+    found: dict[int, tuple[str, Initial]] = {}
+    for path, leaf, _ in leaves(_model("randomized", model)):
+        if isinstance(leaf, Initial):
+            found.setdefault(id(leaf), (path, leaf))
+    if not found:
+        hint = "a model is drawn once; keep it as it was made to draw it again"
+        raise InputError(message("randomized: found no weight without a value", hint=hint))
+    drawn = {}
+    for known, (path, leaf) in found.items():
+        own = fold_in(key, zlib.crc32(path.encode()))
+        value = evaluate(leaf.draw(own, leaf.shape, leaf.dtype or needed), mode="off")
+        drawn[known] = shared(value, path, shape=leaf.shape)
+    return rebuilt(model, lambda _, part: drawn.get(id(part), part))  # type: ignore[no-any-return]
+
+
+def params(model: Any) -> dict[str, Shared]:
+    """The weights that training moves, by path; one that stands in several places by the first.
+
+    `tg.grad(loss, params)` and the optimizers of `tg.optimize` take the dict, or a part of it: what is left out stays.
+
+    Raises:
+        InputError: a weight has no value yet.
+    Example:
+        >>> import tg
+        >>> model = tg.nn.randomized(tg.nn.Sequential(tg.nn.Dense(3, 4), tg.tanh, tg.nn.Dense(4, 1)), tg.random.key(0))
+        >>> list(tg.nn.params(model))
+        ['0.weight', '0.bias', '2.weight', '2.bias']
+        >>> last = {path: w for path, w in tg.nn.params(model).items() if path.startswith("2.")}
+    """
+    return _shared("params", model, is_state=False)
+
+
+def state(model: Any) -> dict[str, Shared]:
+    """What training changes besides, by path: running statistics.
+
+    Raises:
+        InputError: a weight has no value yet.
+    Example:
+        >>> import tg
+        >>> list(tg.nn.state(tg.nn.randomized(tg.nn.BatchNorm(4), tg.random.key(0))))
+        ['running_mean', 'running_var']
+    """
+    return _shared("state", model, is_state=True)
+
+
+def count(model: Any) -> int:
+    """How many numbers the parameters have; those of a weight that stands in two places once.
+
+    Example:
+        >>> import tg
+        >>> tg.nn.count(tg.nn.Dense(784, 10))
+        7850
+    """
+    found = {id(leaf): leaf for _, leaf, is_state in leaves(_model("count", model)) if not is_state}
+    return sum(int(np.prod(v.shape if isinstance(v, Initial) else v.type.shape)) for v in found.values())
+
+
+def replaced(model: M, values: Mapping[str, Any]) -> M:
+    """The model with other weights, or other modules, in some places.
+
+    With variables that are inputs it is a function of them; with a weight of another place, both share it. With
+    structures of `tg.vmap` it is one of many models.
+
+    Args:
+        values: by path: a variable, an array, or a module.
+    Raises:
+        InputError: the model has no such path; a weight of another shape.
+    Example:
+        >>> import numpy as np, tg
+        >>> net, x = tg.nn.Dense(3, 1), tg.matrix("x", "float32")
+        >>> models = [tg.nn.randomized(net, key) for key in tg.unstack(tg.random.split(tg.random.key(0), 5))]
+        >>> many = tg.tree.map(lambda *w: tg.shared(np.stack([v.get_value() for v in w])), *map(tg.nn.params, models))
+        >>> y = tg.vmap(lambda w, x: tg.nn.replaced(net, w)(x), in_axes=(0, None))(many, x)
+        >>> y.eval({x: np.ones((2, 3), "float32")}).shape
+        (5, 2, 1)
+    """
+    left = dict(values)
+
+    def new(path: str, part: Any) -> Any:
+        if path not in left or not path:
+            return part
+        value = left.pop(path)
+        if isinstance(part, Variable | Initial) and not isinstance(value, Module):
+            return _fitting(path, part, value)
+        if isinstance(part, Module) and callable(value):
+            return value
+        raise InputError(message(f"replaced: {path}: found {short(value)} for {type(part).__name__}"))
+
+    made = rebuilt(_model("replaced", model), new)
+    if left:
+        raise unknown_path("replaced", next(iter(left)), [path for path, _, _ in leaves(model)])
+    return made  # type: ignore[no-any-return]
+
+
+def unknown_path(what: str, path: str, known: list[str]) -> InputError:
+    """The error about a path that a model does not have."""
+    near = difflib.get_close_matches(path, known, 1, 0.6)
+    return InputError(message(f"{what}: the model has no {path}", hint=f"{near[0]} exists" if near else None))
+
+
+def _fitting(path: str, part: Variable | Initial, value: Any) -> Variable:
+    from tg.variables.conversion import as_variable
+
+    v = as_variable(value)
+    needed = part.shape if isinstance(part, Initial) else part.type.shape
+    pairs = zip(v.type.shape, needed, strict=False)
+    if v.type.ndim != len(needed) or any(type(a) is int and type(b) is int and a != b for a, b in pairs):
+        raise InputError(message(f"replaced: {path}: found {v.type}, needed the shape {list(needed)}"))
+    return v
+
+
+def _shared(what: str, model: Any, *, is_state: bool) -> dict[str, Shared]:
+    found: dict[int, tuple[str, Shared]] = {}
+    for path, leaf, of_state in leaves(_model(what, model)):
+        if of_state == is_state:
+            if not isinstance(leaf, Shared):
+                hint = "tg.nn.randomized(model, key) draws what has no value yet"
+                raise InputError(message(f"{what}: {path}: found {short(leaf)}, needed a shared variable", hint=hint))
+            found.setdefault(id(leaf), (path, leaf))
+    return dict(found.values())
+
+
+def _model(what: str, model: Any) -> Any:
+    if not isinstance(model, Module | dict | list | tuple):
+        raise InputError(message(f"{what}: found {short(model)}, needed a module"))
+    return model
