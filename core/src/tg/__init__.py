@@ -58,6 +58,7 @@ _HOMES = {
     "nn": "tg.nn",
     "optimize": "tg.optimize",
     "tree": "tg.tree",
+    "data": "tg.data",
     "random": "tg.random",
     "distributions": "tg.distributions",
     "backends": "tg.functions.backends",

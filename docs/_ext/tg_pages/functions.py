@@ -11,6 +11,12 @@ from tg.errors import TgError
 from tg.functions.backends import backend
 from tg_pages.docstring import entry, escaped, myst, sentence, signature, table
 
+
+def is_of_modules(value: Any) -> bool:
+    """Whether something of `tg.nn` is a module, or a function of modules; the others have pages of their own."""
+    return bool(value.__module__.startswith("tg.nn."))
+
+
 PARTS = (
     ("Variables", ("scalar", "vector", "matrix", "tensor", "shared", "constant", "as_variable")),
     (
@@ -19,6 +25,9 @@ PARTS = (
     ),
     ("Differentiation", ("grad", "value_and_grad", "vjp", "jvp", "jacobian", "hessian", "hvp", "check_grad")),
     ("Batching", ("vmap",)),
+    ("Modules", tuple(f"nn.{name}" for name in tg.nn.__all__ if is_of_modules(getattr(tg.nn, name)))),
+    ("Data", ("data.batches",)),
+    ("Structures", tuple(f"tree.{name}" for name in tg.tree.__all__)),
     ("Optimizers", tuple(f"optimize.{name}" for name in tg.optimize.__all__)),
     ("Looking inside", ("print", "to_text", "parse", "explain", "created_at")),
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar, Final, dataclass_transform
 
@@ -65,7 +66,13 @@ def parameter(shape: tuple[int, ...], draw: Callable[..., Any], dtype: str | Non
 
 
 class _Kind(type):
-    """What makes modules: they may be filled while `__init__` runs, and calls can be watched."""
+    """What makes modules: they may be filled while `__init__` runs."""
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """What help and completion show: that of `__init__`."""
+        own = inspect.signature(cls.__init__)  # type: ignore[misc]
+        return own.replace(parameters=list(own.parameters.values())[1:], return_annotation=inspect.Signature.empty)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         made = super().__call__(*args, **kwargs)

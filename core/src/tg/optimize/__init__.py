@@ -14,6 +14,7 @@ from typing import Any
 import tg
 from tg.optimize.adaptive import adadelta, adagrad, adam, adamax, adamw, lamb, nadam, rmsprop
 from tg.optimize.averages import moving_average
+from tg.optimize.descent import state
 from tg.optimize.gradients import accumulated, clip_by_global_norm, clip_by_norm, clip_by_value, global_norm
 from tg.optimize.matrices import muon
 from tg.optimize.momentum import lion, sgd
@@ -58,6 +59,7 @@ __all__ = [
     "polynomial_schedule",
     "rmsprop",
     "sgd",
+    "state",
     "warmup_cosine_decay_schedule",
 ]
 

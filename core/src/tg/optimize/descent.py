@@ -95,6 +95,22 @@ class Descent:
         self.updates[p.variable] = p.variable - p.in_its_dtype(rate) * direction
 
 
+def state(updates: Updates) -> dict[str, Shared]:
+    """All that updates move, by name: parameters, and what optimizers keep; `tg.nn.save` writes it, `tg.nn.load` reads.
+
+    Example:
+        >>> import tg
+        >>> w = tg.shared([4.0, -2.0], "w")
+        >>> list(tg.optimize.state(tg.optimize.adam(tg.sum(w**2), w)))
+        ['adam: mean of w', 'adam: square of w', 'adam: steps', 'w']
+    """
+    found: dict[str, Shared] = {}
+    for k, v in enumerate(updates):
+        name = v.name or f"variable {k}"
+        found[name if name not in found else f"{name} ({k})"] = v
+    return found
+
+
 def scalar(what: str, name: str, value: Any) -> Variable:
     """A number or a scalar variable of an optimizer, as a variable.
 
