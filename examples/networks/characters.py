@@ -1,7 +1,7 @@
 """A small GPT that learns to write the reference of Python's language, character by character.
 
-The text is that of `help()`, which ships with Python as `pydoc_data.topics`: 450 kB. Adam is written as updates of
-shared variables. What the network writes is generated with its cache. `python examples/training.py c` runs this.
+The text is that of `help()`, which ships with Python as `pydoc_data.topics`: 450 kB. What the network writes is
+generated with its cache. `python examples/training.py c` runs this.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 KIND = gpt.Kind(tokens=96, positions=64, layers=3, heads=4, width=128)
 BATCH, STEPS = 32, 600
-RATE, DECAY, DECAY_OF_SQUARES, TINY = 3e-3, 0.9, 0.99, 1e-8  # of Adam
+RATE, DECAY, DECAY_OF_SQUARES = 3e-3, 0.9, 0.99  # of Adam
 WARM = 50  # steps in which the rate grows
 
 
@@ -54,16 +54,7 @@ def training_step(p: Mapping[str, tg.Shared], backend: Any) -> Callable[..., Any
     learnt = tg.shared(text()[0], "text")
     starts, rate = tg.tensor("starts", "int64", (BATCH,)), tg.scalar("rate", dtype)
     loss = mean_loss(learnt[starts[:, None] + tg.arange(KIND.positions + 1)], p)
-    count = tg.shared(np.array(0, dtype), "count")
-    updates = {count: count + 1}
-    for name, gradient in tg.grad(loss, p).items():
-        v, nothing = p[name], np.zeros(p[name].type.shape, dtype)
-        mean = tg.shared(nothing, f"mean of {name}", shape=nothing.shape)
-        square = tg.shared(nothing, f"square of {name}", shape=nothing.shape)
-        updates[mean] = DECAY * mean + (1 - DECAY) * gradient
-        updates[square] = DECAY_OF_SQUARES * square + (1 - DECAY_OF_SQUARES) * gradient**2
-        size = tg.sqrt(updates[square] / (1 - DECAY_OF_SQUARES ** (count + 1))) + TINY
-        updates[v] = v - rate * updates[mean] / (1 - DECAY ** (count + 1)) / size
+    updates = tg.optimize.adam(loss, p, learning_rate=rate, b1=DECAY, b2=DECAY_OF_SQUARES)
     return tg.function([starts, rate], loss, updates=updates, backend=backend, name="training_step")
 
 

@@ -1,11 +1,10 @@
-"""A small residual network that learns handwritten digits: batch norms, and SGD with momentum as updates.
+"""A small residual network that learns handwritten digits: modules with batch norms, and SGD with momentum.
 
 `python examples/networks/digits.py c` trains it on four fifths of scikit-learn's 1,797 images and tests it on the rest.
 """
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,76 +15,60 @@ import tg
 from tg.demo.digits import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 WIDTHS = (16, 32, 64)
 BATCH, EPOCHS = 32, 15
 RATE, MOMENTUM, DECAY = 0.05, 0.9, 5e-4
-SLOWLY = 0.1  # part of a batch's mean and variance in the running ones
 
 
-def parameters(dtype: str = "float32") -> dict[str, np.ndarray[Any, Any]]:
-    """Weights of He's scale, and batch norms that change nothing, the same at every call."""
-    draw, channels = np.random.default_rng(1), (1, WIDTHS[0], *WIDTHS)
-    result: dict[str, Any] = {}
+class Block(tg.nn.Module):
+    """Two convolutions beside what they are given, which a third brings to their width and stride."""
 
-    def add(name: str, outer: int, inner: int, window: int) -> None:
-        scale = np.sqrt(2 / (inner * window**2))
-        result[f"{name}.weight"] = scale * draw.normal(size=(outer, inner, window, window))
-        for part, value in (("scale", 1), ("shift", 0), ("mean", 0), ("var", 1)):
-            result[f"{name}.{part}"] = np.full(outer, value)
+    def __init__(self, inner: int, width: int, stride: int) -> None:
+        self.first = convolution(inner, width, 3, stride)
+        self.second = convolution(width, width, 3)
+        self.shortcut = convolution(inner, width, 1, stride) if inner != width else None
 
-    add("stem", WIDTHS[0], 1, 3)
-    for k, width in enumerate(WIDTHS):
-        inner = channels[k + 1]
-        add(f"{k}.first", width, inner, 3)
-        add(f"{k}.second", width, width, 3)
-        if width != inner:
-            add(f"{k}.shortcut", width, inner, 1)
-    result["last.weight"] = draw.normal(size=(WIDTHS[-1], 10)) / np.sqrt(WIDTHS[-1])
-    result["last.bias"] = np.zeros(10)
-    return {name: value.astype(dtype) for name, value in result.items()}
+    def __call__(self, x: Any, *, training: bool) -> Any:
+        y = tg.relu(self.first(x, training=training))
+        x = self.shortcut(x, training=training) if self.shortcut else x
+        return tg.relu(x + self.second(y, training=training))
 
 
-def network(images: Any, p: Mapping[str, Any], *, training: bool) -> tuple[Any, dict[str, Any]]:
-    """The logits of images (n, 64), and while training the new running means and variances by name."""
-    running = {}
+class Network(tg.nn.Module):
+    """The logits of images (n, 64)."""
 
-    def conv(x: Any, name: str, stride: int = 1) -> Any:
-        w = p[f"{name}.weight"]
-        y = tg.nn.conv2d(x, w, stride=stride, padding=w.type.shape[-1] // 2)
-        affine = p[f"{name}.scale"], p[f"{name}.shift"]
-        if not training:
-            return tg.nn.batch_norm(y, p[f"{name}.mean"], p[f"{name}.var"], *affine)
-        y, *found = tg.nn.batch_norm_training(y, *affine)
-        for part, value in zip(("mean", "var"), found, strict=True):
-            running[f"{name}.{part}"] = (1 - SLOWLY) * p[f"{name}.{part}"] + SLOWLY * value
-        return y
+    def __init__(self) -> None:
+        self.stem = convolution(1, WIDTHS[0], 3)
+        self.blocks = [Block(WIDTHS[max(k - 1, 0)], width, 2 if k else 1) for k, width in enumerate(WIDTHS)]
+        self.last = tg.nn.Dense(WIDTHS[-1], 10)
 
-    x = tg.relu(conv(images.reshape((images.shape[0], 1, 8, 8)), "stem"))
-    for k in range(len(WIDTHS)):
-        y = conv(tg.relu(conv(x, f"{k}.first", 2 if k else 1)), f"{k}.second")
-        x = tg.relu(y + (conv(x, f"{k}.shortcut", 2) if k else x))
-    return tg.mean(x, (2, 3)) @ p["last.weight"] + p["last.bias"], running
+    def __call__(self, images: Any, *, training: bool) -> Any:
+        x = tg.relu(self.stem(images.reshape((images.shape[0], 1, 8, 8)), training=training))
+        for block in self.blocks:
+            x = block(x, training=training)
+        return self.last(tg.mean(x, (2, 3)))
 
 
-def training_step(data: Any, p: Mapping[str, tg.Shared], backend: Any) -> Callable[..., Any]:
-    """A function of the numbers of a batch's images and the rate that returns the loss and moves the parameters."""
-    dtype = p["last.bias"].type.dtype
+def convolution(inner: int, width: int, window: int, stride: int = 1) -> tg.nn.Sequential:
+    """A convolution that keeps the size of images but for its stride, and a batch norm."""
+    conv = tg.nn.Conv(inner, width, window, stride=stride, padding=window // 2, bias=False)
+    return tg.nn.Sequential(conv, tg.nn.BatchNorm(width))
+
+
+def training_step(data: Any, model: Network, backend: Any) -> Callable[..., Any]:
+    """A function of the numbers of a batch's images that returns the loss and moves the weights."""
+    weights = tg.nn.params(model)
+    dtype = model.last.weight.type.dtype
     images = tg.shared(data.images.astype(dtype), "images", shape=data.images.shape)
     labels = tg.shared(data.labels, "labels", shape=data.labels.shape)
-    batch, rate = tg.tensor("batch", "int64", (BATCH,)), tg.scalar("rate", dtype)
-    logits, running = network(images[batch], p, training=True)
-    loss = tg.nn.cross_entropy(logits, labels[batch])
-    updates = {p[name]: value for name, value in running.items()}
-    learnt = {name: v for name, v in p.items() if name not in running}
-    for name, gradient in tg.grad(loss, learnt).items():
-        v = p[name]
-        speed = tg.shared(np.zeros(v.type.shape, dtype), f"speed of {name}", shape=v.type.shape)
-        decay = DECAY if name.endswith("weight") else 0.0
-        updates[speed] = MOMENTUM * speed + gradient + decay * v
-        updates[v] = v - rate * updates[speed]
-    return tg.function([batch, rate], loss, updates=updates, backend=backend, name="training_step")
+    batch = tg.tensor("batch", "int64", (BATCH,))
+    loss = tg.nn.cross_entropy(model(images[batch], training=True), labels[batch])
+    rate = tg.optimize.cosine_decay_schedule(RATE, EPOCHS * (len(data.images) // BATCH))
+    decays = {name: w.type.ndim > 1 for name, w in weights.items()}
+    updates = tg.optimize.sgd(loss, weights, learning_rate=rate, momentum=MOMENTUM, weight_decay=DECAY, mask=decays)
+    return tg.function([batch], loss, updates=updates, backend=backend, name="training_step")
 
 
 class Result(NamedTuple):
@@ -98,22 +81,20 @@ class Result(NamedTuple):
 
 def train(backend: Any, epochs: int = EPOCHS, dtype: str = "float32", report: Any = None) -> Result:
     """Train on one backend; `report(epoch, loss, accuracy)` is called after each epoch. The rate falls by a cosine."""
-    data, draw = load(), np.random.default_rng(2)
-    p = {name: tg.shared(value, name, shape=value.shape) for name, value in parameters(dtype).items()}
-    step = training_step(data, p, backend)
+    data, model = load(), tg.nn.randomized(Network(), tg.random.key(1), dtype)
+    step = training_step(data, model, backend)
     given = tg.matrix("images", dtype)
-    predict = tg.function([given], tg.argmax(network(given, p, training=False)[0], axis=-1), backend=backend)
-    losses, accuracies, spent, count = [], [], 0.0, len(data.images) // BATCH
-    for epoch in range(epochs):
-        order = draw.permutation(len(data.images))
-        for k in range(count):
-            start, done = time.perf_counter(), (epoch + k / count) / EPOCHS
-            rate = RATE * (1 + math.cos(math.pi * done)) / 2
-            losses.append(float(step(order[k * BATCH : (k + 1) * BATCH], rate)))
-            spent += time.perf_counter() - start if len(losses) > 1 else 0.0
-        accuracies.append(float(np.mean(predict(data.test_images.astype(dtype)) == data.test_labels)))
-        if report:
-            report(epoch + 1, losses[-1], accuracies[-1])
+    predict = tg.function([given], tg.argmax(model(given, training=False), axis=-1), backend=backend)
+    losses, accuracies, spent = [], [], 0.0
+    batches = tg.data.batches(np.arange(len(data.images)), BATCH, key=tg.random.key(2), epochs=epochs)
+    for batch in batches:
+        start = time.perf_counter()
+        losses.append(float(step(batch)))
+        spent += time.perf_counter() - start if len(losses) > 1 else 0.0
+        if batches.step % batches.per_epoch == 0:
+            accuracies.append(float(np.mean(predict(data.test_images.astype(dtype)) == data.test_labels)))
+            if report:
+                report(batches.epoch, losses[-1], accuracies[-1])
     return Result(np.array(losses), accuracies, spent)
 
 

@@ -17,43 +17,68 @@ SLOW = [pytest.param(name, marks=pytest.mark.long) for name in ("c", "numba", "j
 FEW = 3
 
 
-def digits_by_torch(x, p):
-    """The network, while training; running means and variances are updated in p."""
+class Block(torch.nn.Module):
+    """The block of the network, by PyTorch's modules."""
 
-    def conv(x, name, stride=1):
-        w = p[f"{name}.weight"]
-        y = F.conv2d(x, w, None, stride, w.shape[-1] // 2)
-        running = p[f"{name}.mean"], p[f"{name}.var"]
-        return F.batch_norm(y, *running, p[f"{name}.scale"], p[f"{name}.shift"], training=True, momentum=0.1)
+    def __init__(self, inner, width, stride):
+        super().__init__()
+        self.first, self.second = convolution(inner, width, 3, stride), convolution(width, width, 3)
+        self.shortcut = convolution(inner, width, 1, stride) if inner != width else None
 
-    x = conv(x.reshape(-1, 1, 8, 8), "stem").relu()
-    for k in range(len(digits.WIDTHS)):
-        y = conv(conv(x, f"{k}.first", 2 if k else 1).relu(), f"{k}.second")
-        x = (y + (conv(x, f"{k}.shortcut", 2) if k else x)).relu()
-    return x.mean((2, 3)) @ p["last.weight"] + p["last.bias"]
+    def forward(self, x):
+        y = self.second(self.first(x).relu())
+        return (y + (self.shortcut(x) if self.shortcut else x)).relu()
+
+
+class Network(torch.nn.Module):
+    """The network, by PyTorch's modules, under the same names."""
+
+    def __init__(self):
+        super().__init__()
+        widths = digits.WIDTHS
+        self.stem = convolution(1, widths[0], 3)
+        self.blocks = torch.nn.ModuleList(
+            [Block(widths[max(k - 1, 0)], width, 2 if k else 1) for k, width in enumerate(widths)]
+        )
+        self.last = torch.nn.Linear(widths[-1], 10)
+
+    def forward(self, images):
+        x = self.stem(images.reshape(-1, 1, 8, 8)).relu()
+        for block in self.blocks:
+            x = block(x)
+        return self.last(x.mean((2, 3)))
+
+
+def convolution(inner, width, window, stride=1):
+    conv = torch.nn.Conv2d(inner, width, window, stride, window // 2, bias=False)
+    return torch.nn.Sequential(conv, torch.nn.BatchNorm2d(width))
 
 
 @pytest.mark.parametrize("backend", ["perform", *SLOW])
 def test_the_first_steps_with_digits_are_those_of_torch(backend, monkeypatch):
     monkeypatch.setattr(digits, "BATCH", 8)
     monkeypatch.setattr(digits, "WIDTHS", (4, 6))
-    data, values = digits.load(), digits.parameters("float64")
-    p = {name: tg.shared(value, name, shape=value.shape) for name, value in values.items()}
-    step = digits.training_step(data, p, backend)
-    t = {name: torch.tensor(value) for name, value in values.items()}
-    weights = [v.requires_grad_() for name, v in t.items() if name.endswith("weight")]
-    others = [v.requires_grad_() for name, v in t.items() if name.endswith(("scale", "shift", "bias"))]
-    groups = [{"params": weights, "weight_decay": digits.DECAY}, {"params": others}]
-    optimizer = torch.optim.SGD(groups, lr=0.05, momentum=digits.MOMENTUM)
+    data, theirs = digits.load(), Network().double()
+    model = tg.nn.load(digits.Network(), theirs.state_dict())
+    step = digits.training_step(data, model, backend)
+    weights = [w for w in theirs.parameters() if w.ndim > 1]
+    groups = [
+        {"params": weights, "weight_decay": digits.DECAY},
+        {"params": [w for w in theirs.parameters() if w.ndim == 1]},
+    ]
+    optimizer = torch.optim.SGD(groups, lr=digits.RATE, momentum=digits.MOMENTUM)
+    falling = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, digits.EPOCHS * (len(data.images) // digits.BATCH))
     for batch in np.random.default_rng(5).integers(0, len(data.images), (FEW, digits.BATCH)):
         x, labels = (torch.tensor(a[batch]) for a in (data.images, data.labels))
-        loss = F.cross_entropy(digits_by_torch(x, t), labels)
+        loss = F.cross_entropy(theirs(x), labels)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        np.testing.assert_allclose(step(batch, 0.05), loss.item(), rtol=1e-10)
-    for name, v in t.items():
-        np.testing.assert_allclose(p[name].get_value(), v.detach().numpy(), rtol=1e-8, atol=1e-8, err_msg=name)
+        falling.step()
+        np.testing.assert_allclose(step(batch), loss.item(), rtol=1e-10)
+    for name, v in {**tg.nn.params(model), **tg.nn.state(model)}.items():
+        want = theirs.state_dict()[name].numpy()
+        np.testing.assert_allclose(v.get_value(), want, rtol=1e-8, atol=1e-8, err_msg=name)
 
 
 @pytest.mark.parametrize("backend", ["perform", *SLOW])
@@ -63,7 +88,7 @@ def test_the_first_steps_with_characters_are_those_of_torch(backend, monkeypatch
     text, kind = torch.tensor(characters.text()[0]), characters.KIND
     t = {name: torch.tensor(w, requires_grad=True) for name, w in gpt.random_weights(kind, "float64").items()}
     betas = characters.DECAY, characters.DECAY_OF_SQUARES
-    optimizer, losses = torch.optim.Adam(t.values(), lr=1.0, betas=betas, eps=characters.TINY), []
+    optimizer, losses = torch.optim.Adam(t.values(), lr=1.0, betas=betas), []
     for k, starts in enumerate(characters.batches(FEW)):
         optimizer.param_groups[0]["lr"] = characters.rate_at(k)
         lines = text[torch.tensor(starts)[:, None] + torch.arange(kind.positions + 1)]
