@@ -242,6 +242,8 @@ def test_what_is_refused() -> None:
     refused(lambda: norm(tg.ones((1, 2), "float32"), training=True), "found 1 element", ShapeError)
     refused(lambda: tg.nn.Dense(3, 2)(tg.matrix("x")), "Dense.weight has no value yet")
     refused(lambda: tg.nn.LayerNorm(2)(tg.matrix("x")), "LayerNorm.weight has no value yet")
+    refused(lambda: tg.grad(tg.sum(norm(x, training=False)), norm), "tg.nn.params(model) has its weights")
+    refused(lambda: tg.optimize.adam(tg.sum(norm(x, training=False)), norm), "tg.nn.params(model) has its weights")
     refused(lambda: tg.nn.Dense(0, 2), "Dense: inner: found 0")
     refused(lambda: tg.nn.Conv(3, 4, 3, groups=2), "found 3 and 4 channels in 2 groups")
     refused(lambda: tg.nn.Conv(3, 4, (1, 1, 1, 1)), "needed one to three lengths")

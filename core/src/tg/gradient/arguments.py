@@ -15,7 +15,7 @@ from tg.ops.creation import zeros_like
 from tg.ops.elementwise.cast import cast_variable
 from tg.types.dtypes import is_complex, is_float, is_inexact
 from tg.variables.conversion import as_variable
-from tg.variables.structure import flatten
+from tg.variables.structure import flatten, hint_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ def wanted(wrt: Any, what: str) -> tuple[list[Variable], Structure]:
     for v in leaves:
         if not isinstance(v, Variable):
             text = f"{what}: wrt: found {_brief(v)}, needed a variable, or lists, tuples and dicts of them"
-            hint = "x = tg.vector() is a variable; a function of it is called with values"
+            hint = hint_of(v, "x = tg.vector() is a variable; a function of it is called with values")
             raise InputError(message(text, hint=hint))
         if not is_inexact(v.type.dtype):
             hint = "derivatives are with respect to floats; a cast of one gives integers where they are needed"

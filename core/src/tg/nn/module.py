@@ -105,6 +105,7 @@ class Module(metaclass=_Kind):
         float32[?, 4]
     """
 
+    in_place_of_variables: ClassVar[str] = "tg.nn.params(model) has its weights by path"
     _state: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls, *, state: tuple[str, ...] = (), **options: Any) -> None:

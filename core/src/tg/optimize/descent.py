@@ -19,7 +19,7 @@ from tg.graph.nodes import Variable
 from tg.ops.elementwise.cast import cast, cast_variable
 from tg.types.dtypes import is_float
 from tg.variables.conversion import as_variable
-from tg.variables.structure import flatten, paths, repeated_over, short
+from tg.variables.structure import flatten, hint_of, paths, repeated_over, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -160,7 +160,7 @@ def parameters_of(what: str, params: Any) -> tuple[list[Shared], list[str], Stru
         raise InputError(message(f"{what}: params: found none"))
     for v, name in zip(leaves, names, strict=True):
         if not isinstance(v, Shared):
-            hint = "tg.shared(value) makes one; of a function of inputs, tg.grad gives the gradients"
+            hint = hint_of(v, "tg.shared(value) makes one; of a function of inputs, tg.grad gives the gradients")
             text = f"{what}: params: {name}: found {short(v)}, needed a shared variable"
             raise InputError(message(text, hint=hint))
         if not is_float(v.type.dtype):

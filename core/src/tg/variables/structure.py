@@ -227,6 +227,11 @@ def _parts(value: Any) -> list[Any]:
     return [getattr(value, field.name) for field in dataclasses.fields(value)]
 
 
+def hint_of(value: Any, otherwise: str) -> str:
+    """What to do where something that is no variable was given for one: modules know it themselves."""
+    return str(getattr(type(value), "in_place_of_variables", otherwise))
+
+
 def short(value: Any) -> str:
     """A value as it is written, or its beginning."""
     text = " ".join(repr(value).split())
