@@ -222,3 +222,23 @@ def test_models_can_be_pickled() -> None:
     np.testing.assert_array_equal(again.stem.weight.get_value(), model.stem.weight.get_value())
     with pytest.raises(dataclasses.FrozenInstanceError):
         again.steps = 4
+
+
+def test_a_summary_has_each_call_with_its_weights_and_operations() -> None:
+    x = tg.tensor("x", "float32", (2, 3))
+    found = tg.nn.summary(Branches(), x, training=False)
+    rows = {row.path: row for row in found.rows}
+    assert list(rows)[:3] == ["", "stem", "blocks.0"]
+    assert rows[""].weights == tg.nn.count(Branches())
+    products = 2 * 2 * (3 * 4 + 2 * 4 * 4 + 2 * 4)  # two rows; a product and its sum are two operations
+    assert rows[""].operations == products
+    assert rows["stem"].operations == 2 * 2 * 3 * 4
+    assert str(rows["heads.mean"].results[0]) == "float32[2, 1]"
+    text, page = str(found), found._repr_html_()
+    assert all(row.path in text and row.path in page for row in found.rows)
+    assert f"{products:,}" in text
+    many = tg.nn.summary(tg.nn.randomized(Branches(), KEY), tg.matrix("x", "float32"), training=True)
+    assert many.rows[0].operations is None
+    assert "?" in str(many)
+    inside = tg.nn.summary(tg.nn.Attention(8, 2), tg.tensor("x", "float32", (1, 5, 8))).rows
+    assert inside[0].operations == 2 * (4 * 5 * 8 * 8 + 2 * 5 * 5 * 8)

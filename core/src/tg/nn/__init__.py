@@ -15,6 +15,7 @@ from tg.nn.files import load, save
 from tg.nn.layers import BatchNorm, Conv, Dense, Dropout, Embedding, GroupNorm, LayerNorm
 from tg.nn.module import Module, parameter
 from tg.nn.recurrent import GRU, LSTM, RNN
+from tg.nn.summary import summary
 from tg.nn.weights import count, params, randomized, replaced, state
 from tg.ops.creation import one_hot
 from tg.ops.elementwise.arithmetic import relu
@@ -217,6 +218,7 @@ __all__ = [
     "softplus",
     "softsign",
     "state",
+    "summary",
     "swiglu",
     "swish",
     "tanh",

@@ -19,8 +19,8 @@ from tg.graph.nodes import Variable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-CALLS: Final[ContextVar[Callable[[Module, Any], None] | None]] = ContextVar("calls", default=None)
-"""What is told of each module that was called, and its result: for summaries."""
+CALLS: Final[ContextVar[Callable[[Module, Callable[[], Any]], Any] | None]] = ContextVar("calls", default=None)
+"""What is told of each module that is called, and runs the call: for summaries."""
 
 
 class Initial:
@@ -147,11 +147,8 @@ class Module(metaclass=_Kind):
 def _watched(call: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(call)
     def watched(self: Module, *args: Any, **kwargs: Any) -> Any:
-        result = call(self, *args, **kwargs)
         tell = CALLS.get()
-        if tell is not None:
-            tell(self, result)
-        return result
+        return call(self, *args, **kwargs) if tell is None else tell(self, lambda: call(self, *args, **kwargs))
 
     return watched
 
@@ -161,12 +158,13 @@ def leaves(value: Any, path: str = "", is_state: bool = False) -> Iterator[tuple
     if isinstance(value, Variable | Initial):
         yield path, value, is_state
         return
-    for name, part in _inner(value).items():
+    for name, part in inner(value).items():
         own = isinstance(value, Module) and name in value._state
         yield from leaves(part, f"{path}.{name}" if path else str(name), is_state or own)
 
 
-def _inner(value: Any) -> Mapping[Any, Any]:
+def inner(value: Any) -> Mapping[Any, Any]:
+    """The parts of a module, a dict, a list or a tuple, by what paths call them."""
     if isinstance(value, Module):
         return value.parts
     if isinstance(value, dict):

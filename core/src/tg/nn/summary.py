@@ -1,0 +1,122 @@
+"""`summary`: the modules of a model, what each gives, how many weights it has and how many operations it takes."""
+
+from __future__ import annotations
+
+import html
+import io
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+
+from tg.graph.nodes import Variable
+from tg.nn.module import CALLS, Initial, Module, inner, rebuilt
+from tg.nn.weights import count
+from tg.nn.work import operations
+from tg.types.tensor_type import TensorType
+from tg.variables.structure import flatten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+WIDTH: Final = 120  # of a printed table
+HEADS: Final = ("module", "", "result", "weights", "operations")
+
+
+class Row(NamedTuple):
+    """A call of a module: its path and class, the types of what it gives, numbers of weights and of operations.
+
+    The counts have those of the modules inside. `operations` is None where lengths are known only when a program runs.
+    """
+
+    path: str
+    kind: str
+    results: tuple[TensorType, ...]
+    weights: int
+    operations: int | None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """As a table has it."""
+        work = "?" if self.operations is None else f"{self.operations:,}"
+        return self.path, self.kind, ", ".join(map(str, self.results)), f"{self.weights:,}", work
+
+
+@final
+class Summary:
+    """The calls of a model in the order in which they begin; `print` it, or read its `rows`."""
+
+    def __init__(self, rows: list[Row]) -> None:
+        self.rows = tuple(rows)
+
+    def __str__(self) -> str:
+        from rich.console import Console
+        from rich.table import Table
+
+        table = Table()
+        for name in HEADS:
+            table.add_column(name, justify="right" if name in ("weights", "operations") else "left", overflow="fold")
+        for row in self.rows:
+            table.add_row(*row.texts)
+        out = io.StringIO()
+        Console(file=out, width=WIDTH, color_system=None).print(table)
+        return "\n".join(line.rstrip() for line in out.getvalue().rstrip("\n").split("\n"))
+
+    def __repr__(self) -> str:
+        return f"<summary of {self.rows[0].kind}: {self.rows[0].weights:,} weights>"
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{name}</th>" for name in HEADS)
+        rows = ["".join(f"<td>{html.escape(text)}</td>" for text in row.texts) for row in self.rows]
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def summary(model: Module, *inputs: Any, **options: Any) -> Summary:
+    """What a model makes of inputs, module by module. Nothing is computed, and weights need not have values.
+
+    Args:
+        inputs: variables or arrays, such as `tg.tensor("x", "float32", (1, 3, 224, 224))`; the operations are known
+            where all their lengths are.
+        options: of the call: `training=False`.
+    Raises:
+        what the call raises.
+    Example:
+        >>> import tg
+        >>> net = tg.nn.Sequential(tg.nn.Dense(784, 128), tg.relu, tg.nn.Dense(128, 10))
+        >>> found = tg.nn.summary(net, tg.tensor("x", "float32", (1, 784)))
+        >>> for row in found.rows:
+        ...     print(row.path, row.kind, *row.results, row.weights, row.operations)
+         Sequential float32[1, 10] 101770 203264
+        0 Dense float32[1, 128] 100480 200704
+        2 Dense float32[1, 10] 1290 2560
+    """
+    dtype = next((v.type.dtype for v in flatten(inputs)[0] if isinstance(v, Variable)), "float32")
+
+    def standing_in(path: str, part: Any) -> Any:
+        return Variable(TensorType(part.dtype or dtype, part.shape), name=path) if isinstance(part, Initial) else part
+
+    watched = rebuilt(model, standing_in)
+    paths = {id(module): path for path, module in _modules(watched, "")}
+    rows: list[Row | None] = []
+
+    def told(module: Module, run: Callable[[], Any]) -> Any:
+        place, began = len(rows), Variable(TensorType("bool")).serial
+        rows.append(None)
+        result = run()
+        leaves = [v for v in flatten(result)[0] if isinstance(v, Variable)]
+        kinds = tuple(v.type.static for v in leaves)
+        path = paths.get(id(module), "")
+        rows[place] = Row(path, type(module).__name__, kinds, count(module), operations(leaves, began))
+        return result
+
+    token = CALLS.set(told)
+    try:
+        watched(*inputs, **options)
+    finally:
+        CALLS.reset(token)
+    return Summary([row for row in rows if row is not None])
+
+
+def _modules(value: Any, path: str) -> Iterator[tuple[str, Module]]:
+    if isinstance(value, Module):
+        yield path, value
+    for name, part in inner(value).items():
+        yield from _modules(part, f"{path}.{name}" if path else str(name))
