@@ -5,26 +5,21 @@ Deviation from PyTorch: integers have none, and halves are computed in float32 a
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
-from torch.nn import functional, grad
+from torch.nn import functional
 
 from tg.backend import convolution as t
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from tg.backend import Rule
 
 STRAIGHT: Final = {1: functional.conv1d, 2: functional.conv2d, 3: functional.conv3d}
 TRANSPOSED: Final = {1: functional.conv_transpose1d, 2: functional.conv_transpose2d, 3: functional.conv_transpose3d}
-OF_WEIGHTS: Final[dict[int, Callable[..., torch.Tensor]]] = {
-    1: grad.conv1d_weight,
-    2: grad.conv2d_weight,
-    3: grad.conv3d_weight,
-}
+BACKWARD: Final = torch.ops.aten.convolution_backward
 HALVES: Final = (torch.float16, torch.bfloat16)
 
 
@@ -46,22 +41,42 @@ def _by_library(
 ) -> torch.Tensor:
     kernel = w.shape[t.LEAD :]
     spans = [(n - 1) * abs(d) for n, d in zip(kernel, op.dilations, strict=True)]
-    if any(s > 1 for s in op.spread):
+    if any(s > 1 for s in op.spread) or _is_turned(op, kernel):
         if all(s == 1 for s in op.strides):
             return _transposed(op, x, w, before, spans, sizes)
         x = _spread(x, op.spread)
     backwards = [d < 0 for d in op.dilations]
     w = _flipped(w, backwards)
     lows = [b + span if back else b for b, span, back in zip(before, spans, backwards, strict=True)]
-    lengths = [(n - 1) * s + 1 + span for n, s, span in zip(sizes, op.strides, spans, strict=True)]
-    highs = [n - low - own for n, low, own in zip(lengths, lows, x.shape[t.LEAD :], strict=True)]
     dilations = [abs(d) for d in op.dilations]
-    if math.prod(kernel) > math.prod(sizes):  # so large are the slopes of which a gradient of weights is made
-        return _of_weights(op, _padded(x, lows, lengths), w, dilations, sizes)
-    own = lows == highs and min(lows) >= 0
-    images = _merged(x if own else _padded(x, lows, lengths), 1)
-    padding = lows if own else [0] * len(lows)
-    return STRAIGHT[len(lows)](images, _merged(w, 0), None, op.strides, padding, dilations, x.shape[1])
+    if 0 < x.stride(0) < x.stride(2):  # channels lie as samples do: a gradient of weights has exchanged them
+        return _of_weights(op, x, w, lows, dilations, sizes)
+    x, padding = _with_own_padding(x, lows, kernel, sizes, op.strides, dilations)
+    return STRAIGHT[len(lows)](_merged(x, 1), _merged(w, 0), None, op.strides, padding, dilations, x.shape[1])
+
+
+def _is_turned(op: t.Convolution, kernel: Sequence[int]) -> bool:
+    """Whether a kernel is read backwards along each axis that it has, as the gradient of images reads it."""
+    directions = {d < 0 for n, d in zip(kernel, op.dilations, strict=True) if n > 1}
+    return directions == {True}
+
+
+def _with_own_padding(
+    x: torch.Tensor,
+    lows: Sequence[int],
+    kernel: Sequence[int],
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+) -> tuple[torch.Tensor, list[int]]:
+    """Images and the zeros that PyTorch is to put at both ends: what it cannot is done to the images."""
+    spans = [(n - 1) * d for n, d in zip(kernel, dilations, strict=True)]
+    own = x.shape[t.LEAD :]
+    rows = zip(lows, own, spans, strides, sizes, strict=True)
+    if all(low >= 0 and n + 2 * low - span - 1 in range((m - 1) * s, m * s) for low, n, span, s, m in rows):
+        return x, [*lows]
+    lengths = [(m - 1) * s + 1 + span for m, s, span in zip(sizes, strides, spans, strict=True)]
+    return _padded(x, lows, lengths), [0] * len(lows)
 
 
 def _transposed(
@@ -90,13 +105,20 @@ def _transposed(
 
 
 def _of_weights(
-    op: t.Convolution, x: torch.Tensor, w: torch.Tensor, dilations: Sequence[int], sizes: Sequence[int]
+    op: t.Convolution,
+    x: torch.Tensor,
+    w: torch.Tensor,
+    lows: Sequence[int],
+    dilations: Sequence[int],
+    sizes: Sequence[int],
 ) -> torch.Tensor:
     """A convolution as the gradient of weights: channels are the batch, strides and dilations change their parts."""
     n, groups = x.shape[:2]
+    x, padding = _with_own_padding(x, lows, sizes, w.shape[t.LEAD :], dilations, op.strides)
     images, slopes = _merged(x.movedim(0, 2).movedim(1, 0), 1), _merged(w.movedim(2, 0), 1)
-    shape = (groups * w.shape[1], n, *sizes)
-    found = OF_WEIGHTS[len(sizes)](images, shape, slopes, dilations, 0, op.strides, groups)
+    kernel = x.new_empty((groups * w.shape[1], n, *sizes))  # of which the shape counts alone; repeated, it is copied
+    none, wanted = [0] * len(sizes), (False, True, False)
+    _, found, _ = BACKWARD(slopes, images, kernel, None, dilations, padding, op.strides, False, none, groups, wanted)
     return found.reshape(groups, w.shape[1], n, *sizes).movedim(2, 0)
 
 
