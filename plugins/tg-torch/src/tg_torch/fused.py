@@ -32,9 +32,57 @@ class SquaredNorm(Op):
         return (np.asarray(np.sum(x * x)),)
 
 
+@final
+class AddMultiple(Op):
+    """x + factor * y, rounded once where the machine can.
+
+    Shapes:
+        x (n...), y (n...) -> (n...)
+    Dtypes:
+        one floating dtype.
+    """
+
+    factor: float
+
+    def infer(self, x: TensorType, y: TensorType) -> tuple[TensorType, ...]:
+        """The type of either."""
+        return (x,)
+
+    def perform(self, x: Array, y: Array) -> tuple[Array, ...]:
+        """By NumPy, rounded twice."""
+        return (np.asarray(x + x.dtype.type(self.factor) * y),)
+
+
+@final
+class Relu(Op):
+    """x where it is above 0, else 0; NaN stays NaN.
+
+    Shapes:
+        x (n...) -> (n...)
+    """
+
+    def infer(self, x: TensorType) -> tuple[TensorType, ...]:
+        """The type of x."""
+        return (x,)
+
+    def perform(self, x: Array) -> tuple[Array, ...]:
+        """By NumPy."""
+        return (np.where(x <= 0, x.dtype.type(0), x),)
+
+
 def squared_norm(op: SquaredNorm, x: torch.Tensor) -> torch.Tensor:
     """The product of a vector with itself."""
     return torch.dot(x, x)
 
 
-RULES: Final[dict[object, Rule]] = {SquaredNorm: squared_norm}
+def add_multiple(op: AddMultiple, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """The sum, for which PyTorch takes a factor."""
+    return torch.add(x, y, alpha=op.factor)
+
+
+def relu(op: Relu, x: torch.Tensor) -> torch.Tensor:
+    """PyTorch's own, which leaves -0.0 as it is."""
+    return torch.relu(x)
+
+
+RULES: Final[dict[object, Rule]] = {SquaredNorm: squared_norm, AddMultiple: add_multiple, Relu: relu}

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
+from tg import relu
 from tg.backend import (
     BACKEND,
     REASSOCIATES,
     RUNNING_RESULTS,
+    SIGNED_ZERO,
     STEPS_AHEAD,
+    Constant,
     Reduce,
     Rewrites,
     arithmetic,
+    comparison,
     node_rule,
 )
-from tg_torch.fused import SquaredNorm
+from tg_torch.fused import AddMultiple, Relu, SquaredNorm
 
 if TYPE_CHECKING:
     from tg.backend import Apply, Variable
+
+IN_ITSELF: Final = ("float32", "float64")  # computed in by PyTorch, of real floating numbers
 
 
 def _squared_norm(node: Apply, outputs: Any) -> Variable | None:
@@ -29,6 +37,47 @@ def _squared_norm(node: Apply, outputs: Any) -> Variable | None:
         return None
     found: Variable = SquaredNorm()(*made.inputs)
     return found
+
+
+def _add_multiple(node: Apply, outputs: Any) -> Variable | None:
+    """A sum or difference of which a term, behind the sign, has a factor that cannot bring it out of range."""
+    pairs = [(node.inputs[0], node.inputs[1])]
+    is_sum = node.op.rule_key is arithmetic.add
+    if is_sum:
+        pairs.append((node.inputs[1], node.inputs[0]))
+    for x, product in pairs:
+        found = _multiple(product)
+        if found is not None and x.type.static == found[0].type.static and None not in x.type.shape:
+            y, factor = found
+            sum_: Variable = AddMultiple(factor if is_sum else -factor)(x, y)
+            return sum_
+    return None
+
+
+def _multiple(v: Variable) -> tuple[Variable, float] | None:
+    """An array and a number up to 1 whose product a value is."""
+    made = v.apply
+    if made is None or made.op.rule_key is not arithmetic.multiply or v.type.dtype not in IN_ITSELF:
+        return None
+    for y, c in (made.inputs, made.inputs[::-1]):
+        if isinstance(c, Constant) and c.data.size == 1 and abs(c.data.item()) <= 1:
+            return y, float(c.data.item())
+    return None
+
+
+def _relu(node: Apply, outputs: Any) -> Variable | None:
+    condition, zero, x = node.inputs
+    made = condition.apply
+    if made is None or made.op.rule_key is not comparison.less_equal or x.type.dtype not in IN_ITSELF:
+        return None
+    if made.inputs[0] is not x or not all(_is_zero(v) for v in (zero, made.inputs[1])):
+        return None
+    found: Variable = Relu()(x)
+    return found
+
+
+def _is_zero(v: Variable) -> bool:
+    return isinstance(v, Constant) and v.data.size == 1 and not v.data.any()
 
 
 REWRITES: Final = Rewrites(
@@ -43,6 +92,26 @@ REWRITES: Final = Rewrites(
             kind=REASSOCIATES,
             why="A product of vectors stores nothing; float64 has digits to spare for another order of its sum.",
             example=lambda x: Reduce(arithmetic.add, (-1,))(arithmetic.square(x[0])),
+        ),
+        node_rule(
+            "add_multiple",
+            keys=(arithmetic.add, arithmetic.subtract),
+            below=(arithmetic.multiply,),
+            apply=_add_multiple,
+            phase=BACKEND,
+            kind=REASSOCIATES,
+            why="The product is not stored: a step of an optimiser reads and writes all parameters.",
+            example=lambda x, y: x - y * np.asarray(0.5, x.type.numpy_dtype),
+        ),
+        node_rule(
+            "relu",
+            keys=(comparison.where,),
+            below=(comparison.less_equal,),
+            apply=_relu,
+            phase=BACKEND,
+            kind=SIGNED_ZERO,
+            why="One pass in place of a comparison and a choice.",
+            example=relu,
         ),
     ),
     passes=(STEPS_AHEAD,),

@@ -5,11 +5,13 @@ Unsigned integers of more than 8 bits keep the rule, and so do complex numbers w
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
 from tg.backend import COMPLEX, FLOATS, arithmetic, cast, comparison, exponential, rounding, trigonometric
+from tg_torch.fused import AddMultiple, Relu
 from tg_torch.rules.elementwise.cast import DTYPES
 from tg_torch.unsigned import SIGNED
 
@@ -75,7 +77,7 @@ def _where(site: Site) -> Rule | None:
     of_bits = BITS[site.results[0].dtype]
 
     def chosen(c: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        if c.numel() < LARGE or not c.is_cpu:
+        if max(c.numel(), x.numel(), y.numel()) < LARGE or not c.is_cpu:
             return torch.where(c, x, y)
         mask, a, b = c.to(of_bits), x.view(of_bits), y.view(of_bits)
         if not a.ndim and a.item() == 0:
@@ -87,6 +89,17 @@ def _where(site: Site) -> Rule | None:
         return bits.view(x.dtype)
 
     return chosen
+
+
+def _add_multiple(site: Site) -> Rule | None:
+    op = site.op
+    assert isinstance(op, AddMultiple)
+    return _into(functools.partial(torch.add, alpha=op.factor), site)
+
+
+def _relu(site: Site) -> Rule | None:
+    function: Rule = torch.relu_ if 0 in site.dying else torch.relu
+    return function
 
 
 def _floating(function: Function) -> Make:
@@ -145,4 +158,6 @@ SPECIAL: Final[dict[object, Make]] = {
     comparison.greater: _comparison(torch.gt),
     comparison.greater_equal: _comparison(torch.ge),
     comparison.where: _where,
+    AddMultiple: _add_multiple,
+    Relu: _relu,
 }
