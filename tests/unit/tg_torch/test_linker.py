@@ -247,3 +247,20 @@ def test_gradients_agree_with_the_reference() -> None:
     np.testing.assert_allclose(
         tg.function([x], g, backend="torch")(a), tg.function([x], g, backend="perform")(a), rtol=1e-12
     )
+
+
+def test_a_large_shared_value_is_held_once() -> None:
+    array = np.arange(1 << 15, dtype=np.float64)
+    w = tg.shared(array, "w")
+    f = tg.function([], tg.sum(w), updates={w: w + 1.0}, backend="torch")
+    g = tg.function([], w * 1.0, backend="perform")
+    f()
+    w.set_value(array)
+    assert tg.function([], tg.sum(w), backend="torch")() == array.sum()
+    assert w.snapshot._numpy is None
+    for _ in range(2):
+        np.testing.assert_array_equal(w.get_value(), array)
+        np.testing.assert_array_equal(g(), array)
+    f()
+    np.testing.assert_array_equal(g(), array + 1)
+    assert not w.snapshot.numpy.flags.writeable

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tg.link.linker import Executable
     from tg.types.lengths import Length
 
+LARGE: Final = 1 << 17  # bytes of an array of which nobody keeps two copies
 PATIENCE: Final = 100  # updates that do not overwrite a value after a reader had to wait for it
 _has: Final = operator.attrgetter("has")
 
@@ -57,24 +58,30 @@ class Value:
     @property
     def numpy(self) -> np.ndarray[Any, Any]:
         """The value as a NumPy array that nobody writes."""
-        if self._numpy is None:
+        found = self._numpy
+        if found is None:
             assert self._to_numpy is not None
             found = self._to_numpy(next(iter(self._natives.values())))
             found.flags.writeable = False
             self._numpy = found
-        return self._numpy
+        return found
 
     @property
     def nbytes(self) -> int:
         """How many bytes its elements take."""
-        array = self._numpy if self._numpy is not None else next(iter(self._natives.values()))
-        return int(array.nbytes)
+        array = self._numpy
+        return int(next(iter(self._natives.values())).nbytes if array is None else array.nbytes)
 
     def native(self, backend: str, executable: Executable) -> Any:
-        """The value as the array of a backend."""
+        """The value as the array of a backend, for which NumPy's is given up where it is large."""
         found = self._natives.get(backend)
         if found is None:
-            found = self._natives[backend] = executable.to_native(self.numpy)
+            array = self.numpy
+            found = self._natives[backend] = executable.to_native(array)
+            is_first = next(iter(self._natives)) == backend and self._to_numpy is None
+            if is_first and found is not array and array.nbytes >= LARGE:
+                self._to_numpy = executable.to_numpy  # before it is needed
+                self._numpy = None
         return found
 
 
