@@ -47,8 +47,9 @@ class Convolution(Op):
     """The products of a kernel with the windows of images, summed over channels and positions of the window.
 
     y[n, g, o, p] is the sum over c and k of w[g, o, c, k] * x[n, g, c, q] with q * spread = p * strides + k * dilations
-    - before along each axis of windows; where no such q is a position of x nothing is added. The kernel is not
-    flipped. Operands after the kernel are the entries that are None in `before`, then in `sizes`: int64 scalars.
+    - before along each axis of windows. Where no such q is a position of x nothing is added, or w times 0: which of the
+    two is up to the backend, and shows where w is not finite. The kernel is not flipped. Operands after the kernel are
+    the entries that are None in `before`, then in `sizes`: int64 scalars.
 
     Shapes:
         x (n, g, c, l...), w (g, o, c, k...) -> y (n, g, o, sizes...)
