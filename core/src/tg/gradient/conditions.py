@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tg.graph.nodes import Constant, Variable, apply
-from tg.ops.elementwise.comparison import logical_and, logical_not, logical_or
+from tg.ops.contraction import MatMul
+from tg.ops.elementwise.cast import Cast
+from tg.ops.elementwise.comparison import logical_and, logical_not, logical_or, not_equal
 from tg.ops.elementwise.record import align_ranks
 from tg.ops.indexing import Gather, Slice
 from tg.ops.reduction import Reduce
@@ -189,3 +191,15 @@ def any_along(s: Condition, v: Variable, axis: int) -> Condition:
         return s
     total = computed(Reduce(logical_or, (axis,)), s)
     return expand_dims_at(total, (axis,)) if isinstance(total, Variable) else total
+
+
+def in_matrix_product(s: Condition, x: Variable, t: Condition, y: Variable) -> Condition:
+    """Of which elements of a matrix product x y a term has both its factors where these conditions of them hold."""
+    if s is False or t is False:
+        return False
+    if has_axes(s) and has_axes(t) and s.type.shape[-1] != 1 and t.type.shape[-2] != 1:  # type: ignore[union-attr]
+        counts = computed(MatMul(), *(computed(Cast("float32"), wide(c, v)) for c, v in ((s, x), (t, y))))
+        return (
+            counts if isinstance(counts, bool) else computed(not_equal.op, counts, Constant(np.zeros((), np.float32)))
+        )
+    return both(any_along(s, x, -1), any_along(t, y, -2))

@@ -17,6 +17,7 @@ from tg.gradient.conditions import (
     disjunction,
     either,
     factors_of,
+    in_matrix_product,
     narrow,
     opposite,
     terms_of,
@@ -249,9 +250,11 @@ def _marks_places(s: Variable, axes: Sequence[int]) -> bool:
 
 
 def _of_matmul(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
-    """At most the rows of one operand and the columns of the other."""
-    rows, columns = (any_along(s, v, axis) for s, v, axis in zip(parts, node.inputs, (-1, -2), strict=True))
-    return _of_product(node, (rows, columns), field)
+    """Where a term of the sum is, or for conventions the rows of one operand and the columns of the other."""
+    (s, t), (x, y) = parts, node.inputs
+    if field < INWARD:
+        return in_matrix_product(s, x, t, y)
+    return either(any_along(s, x, -1), any_along(t, y, -2))
 
 
 def _of_counted(node: Apply, parts: Sequence[Condition], field: int) -> Condition:

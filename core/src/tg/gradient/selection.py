@@ -218,6 +218,8 @@ class Supports:
         if any(s is False for s in (first.selected, second.selected, first.asked, second.asked)):
             return None
         left, right = (EVERYWHERE if self._stays_finite(v) else s for v, s in ((a, second), (b, first)))
+        if (left is not EVERYWHERE or right is not EVERYWHERE) and same(a.shape[-1], 1):
+            return self.times(a, b)  # sums of one product: each element has conditions of its own
         whole = both(*(True if has_axes(s.selected) else s.selected for s in (left, right)))
         x, y = a, b
         if has_axes(left.selected):
