@@ -16,6 +16,14 @@ from tg import plugin
 BACKENDS = tuple(one.name for one in plugin.registry().backends() if one.is_available)
 AT = np.array([4.0, 0.0])  # of its second element the root's derivatives are infinite
 UNITS = np.eye(2)
+PRODUCTS = {
+    "reverse over reverse": lambda y, x, t: tg.vjp(tg.grad(y, x), x, t),
+    "forward over reverse": lambda y, x, t: tg.jvp(tg.grad(y, x), x, t),
+    "reverse over forward": lambda y, x, t: tg.grad(tg.jvp(y, x, t), x),
+    "forward over forward": lambda y, x, t: tg.stack(
+        [tg.jvp(tg.jvp(y, x, t), x, unit) for unit in np.eye(x.type.shape[0])]
+    ),
+}  # of the Hessian and t
 
 
 def summed_in_a_loop(x: tg.Variable) -> tg.Variable:
@@ -92,3 +100,34 @@ def test_a_product_of_two_tangents_is_linear_in_both_at_their_zeros(backend: str
                 expected = [asked, np.where(b != 0, curvature, 0), np.where(a != 0, curvature, 0)]
             for found, value in zip(f(AT, a, b), [*expected, curvature, curvature, curvature], strict=True):
                 np.testing.assert_allclose(found, value, rtol=1e-14)
+
+
+def in_a_map(x: tg.Variable) -> tg.Variable:
+    return tg.sum(tg.map(tg.cos, x) * tg.log(x))
+
+
+def in_two_loops(x: tg.Variable) -> tg.Variable:
+    logarithms = tg.scan(lambda c, v: (c * tg.where(v > 0, tg.log(v), v), c), tg.constant(0.5), x)[1]
+    return tg.scan(lambda total, v: (total + tg.xlogy(v, v), None), tg.constant(0.0), logarithms)[0]
+
+
+@pytest.mark.parametrize("mode", PRODUCTS)
+@pytest.mark.parametrize(
+    ("cost", "has_limits"),
+    [(in_a_map, [[0, 1, 1], [1, 0, 1], [1, 1, 0]]), (in_two_loops, [[0, 0, 1], [0, 0, 1], [1, 1, 1]])],
+)
+def test_loops_have_no_nan_beside_what_is_not_asked_for(cost: Any, has_limits: list[list[int]], mode: str) -> None:
+    x, t = (tg.tensor(name, "float64", shape=(3,)) for name in "xt")
+    f = tg.function([x, t], PRODUCTS[mode](cost(x), x, t))
+    with np.errstate(all="ignore"):
+        hessian = np.stack([f(np.zeros(3), unit) for unit in np.eye(3)])
+    np.testing.assert_array_equal(hessian == 0, has_limits)  # 0 all of them; the others are infinite or none
+
+
+@pytest.mark.parametrize("mode", PRODUCTS)
+def test_factors_that_do_not_meet_in_a_dot_product_have_no_mixed_derivative(mode: str) -> None:
+    x, t = (tg.tensor(name, "float64", shape=(4,)) for name in "xt")
+    f = tg.function([x, t], PRODUCTS[mode](tg.abs(tg.dot(x[:2], x[2:])), x, t))
+    hessian = np.stack([f(np.zeros(4), unit) for unit in np.eye(4)])
+    is_factor = np.roll(np.eye(4, dtype=bool), 2, axis=1)
+    np.testing.assert_array_equal(hessian[~is_factor], 0)

@@ -261,6 +261,8 @@ def _over_batch(
     elif type(op) is Transpose and key_of(node.inputs[0]) in padded:
         padding = padded[key_of(node.inputs[0])]
         padded[id(node), 1] = padding._replace(axis=op.axes.index(padding.axis) - len(op.axes))
+    elif op.pointwise and len(paddings := {padded.get(key_of(v)) for v in node.inputs}) == 1 and None not in paddings:
+        padded[id(node), 1] = padded[key_of(node.inputs[0])]
     else:
         _need_whole(tools, node.inputs, padded)
         tools.need_unbatched(op, [flags[k] for k in op.size_operands(len(operands))], "a length")

@@ -29,12 +29,15 @@ def inside_graph(
     places: Mapping[Place, bool],
     inner: Sequence[Variable],
     known: Callable[[], Sequence[int]],
+    known_given: Mapping[int, Callable[[], int]],
 ) -> tuple[Supports, dict[Place, Variable], list[Variable]]:
     """Supports of what stands for values inside a graph, leaves for the conditions at these places, and the values.
 
-    Of the graph's inputs it is `known` whether they are regular.
+    Of the graph's inputs it is `known` whether they are regular, and of what stands for values as well.
     """
     inside = Supports(Regularity(inner, known))
+    for k, v in given.items():
+        inside.regularity.tell(v, known_given[k])
     flags = {(k, field): flag_of(given[k], whole=whole) for (k, field), whole in places.items()}
     fields = {k: {field: flags[k, field] for field in FIELDS if (k, field) in flags} for k in given}
     return inside, flags, [inside.stated(v, fields[k]) for k, v in given.items()]

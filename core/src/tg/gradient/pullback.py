@@ -355,7 +355,7 @@ class Tools(BatchTools):
             return [None] * len(inputs)
         inner, _, checks, outputs, _ = opened(graph)
         given = [Variable(dy.type) for _, dy in pairs]
-        inside = self.supports.inside(inner, inputs)
+        inside = self.supports.inside([*inner, *given], [*inputs, *(dy for _, dy in pairs)])
         stated = [inside.stand_in(v, self.supports.of(dy), dy) for v, (_, dy) in zip(given, pairs, strict=True)]
         flags = [pair for _, own in stated for pair in own]
         flowing = [v for v, _ in stated]

@@ -180,7 +180,7 @@ class ForwardTools:
         pairs = [(k, t) for k, t in enumerate(tangents) if t is not None]
         inner, _, checks, outputs, _ = opened(graph)
         given = [Variable(t.type) for _, t in pairs]
-        inside = self.supports.inside(inner, inputs)
+        inside = self.supports.inside([*inner, *given], [*inputs, *(t for _, t in pairs)])
         stated = [inside.stand_in(v, self.supports.of(t), t) for v, (_, t) in zip(given, pairs, strict=True)]
         flags = [pair for _, own in stated for pair in own]
         found = tangents_of(outputs, [inner[k] for k, _ in pairs], [v for v, _ in stated], supports=inside)

@@ -83,7 +83,7 @@ ZERO: Final = literal_text(0)
 
 
 SELECTED, ASKED, INWARD, OUTWARD = range(4)
-MARKS: Final = {"inward": at_kink, "outward": past_kink}
+MARKS: Final = {"asked": asked_where, "inward": at_kink, "outward": past_kink}
 KINKS: Final = {product_at_kink, product_past_kink, at_kink, past_kink}
 
 

@@ -83,16 +83,25 @@ class Regularity:
         known: what is known of them, asked when it is first needed.
     """
 
-    __slots__ = ("_found", "_known", "_leaves", "_stands_for")
+    __slots__ = ("_found", "_known", "_leaves", "_stands_for", "_told")
 
     def __init__(self, leaves: Sequence[Variable] = (), known: Callable[[], Sequence[int]] | None = None) -> None:
         self._leaves, self._known = leaves, known
         self._stands_for: dict[int, tuple[Variable, Variable]] = {}
+        self._told: dict[int, tuple[Variable, Callable[[], int]]] = {}
         self._found: dict[tuple[int, int], tuple[Variable, int]] = {}  # with the variable: its id stays its own
 
     def same(self, leaf: Variable, v: Variable) -> None:
         """State that what is known of a value is known of a leaf."""
         self._stands_for[id(leaf)] = leaf, v
+
+    def tell(self, leaf: Variable, known: Callable[[], int]) -> None:
+        """State what is known of a leaf, which is asked when it is first needed."""
+        self._told[id(leaf)] = leaf, known
+
+    def has_read(self, leaf: Variable) -> bool:
+        """Whether what is known of a leaf was needed."""
+        return key_of(leaf) in self._found
 
     def of(self, v: Variable) -> int:
         """What is known of a value, without recursion."""
@@ -106,6 +115,9 @@ class Regularity:
             key, node = key_of(u), u.apply
             if key in found:
                 stack.pop()
+                continue
+            if node is None and id(u) in self._told:
+                found[key] = u, self._told[id(u)][1]()
                 continue
             operands, way = _operands(u, self._stands_for)
             missing = [w for w in operands if key_of(w) not in found]

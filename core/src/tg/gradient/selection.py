@@ -20,6 +20,7 @@ from tg.gradient.conditions import MOVEMENTS, any_along, both, carried, computed
 from tg.gradient.reading import (
     EVERYWHERE,
     FIELDS,
+    KINKS,
     MARKS,
     OTHER,
     PLAIN,
@@ -308,6 +309,10 @@ class Supports:
         """Supports of what an inner graph makes of its inputs, which have the values of operands."""
         return Supports(Regularity(inner, functools.partial(self.regularity.of_all, operands)))
 
+    def known(self, values: Mapping[int, Variable]) -> dict[int, Callable[[], int]]:
+        """What is known of the regularity of numbered values, when it is needed."""
+        return {k: functools.partial(self.regularity.of, v) for k, v in values.items()}
+
     def stand_in(self, leaf: Variable, outer: Support, v: Variable) -> tuple[Variable, list[tuple[Variable, Variable]]]:
         """A leaf of an inner graph that a value v with a support is given to, as a value with that support.
 
@@ -318,11 +323,12 @@ class Supports:
         return self.stated(leaf, flags), [(flag, conditions[field]) for field, flag in flags.items()]
 
     def stated(self, v: Variable, conditions: Mapping[str, Variable]) -> Variable:
-        """A value whose support has these fields; that it is a convention somewhere stands in the graph."""
-        self.set(v, self.of(v)._replace(**{field: s for field, s in conditions.items() if field not in MARKS}))
+        """A value whose support has these fields; all but its selection stand in the graph, for later sweeps too."""
+        if "selected" in conditions:
+            self.set(v, self.of(v)._replace(selected=conditions["selected"]))
         for field, mark in MARKS.items():
             if field in conditions:
-                self.kinks = True
+                self.kinks = self.kinks or mark in KINKS
                 v = mark(conditions[field], v)
         return v
 

@@ -7,9 +7,11 @@ that are sure where some were not reached, as through a function that is flat ev
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, NamedTuple
 
 from tg.gradient.flags import grown, inside_graph, widths
+from tg.gradient.regular import REGULAR
 from tg.gradient.stable import leaves_below
 from tg.graph.nodes import Variable
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
     from tg.gradient.selection import Place, Supports
     from tg.gradient.stable import Opened
+
+    Regular = Mapping[int, Callable[[], int]]
 
 Cotangents = list[Variable | None]
 
@@ -51,14 +55,15 @@ def pulled_step(
     """
     inner, made = body.inputs, body.outputs
 
-    def sweep(moving: set[int], places: Mapping[Place, bool]) -> Step:
+    def sweep(moving: set[int], places: Mapping[Place, bool], regular: Regular) -> Step:
         given = {k: Variable(made[k].type) for k in sorted({*flows, *moving})}
-        inside, flags, stated = inside_graph(given, places, inner, known)
+        inside, flags, stated = inside_graph(given, places, inner, known, regular)
         found = cotangents_of([made[k] for k in given], stated, inner, inner, supports=inside)
         return Step(given, found, sorted(moving), inside, flags, places)
 
     reads = {k: [j for j in range(carries) if below >> j & 1] for k, below in enumerate(body.reads)}
-    step = _closed(sweep, {*flows}, reads, carries, widths(supports.places(flows)))
+    swept = _regular(sweep, supports.known(flows), carries)
+    step = _closed(swept, {*flows}, reads, carries, widths(supports.places(flows)))
     return None if not step.moving and all(dx is None for dx in step.found) else step
 
 
@@ -75,14 +80,49 @@ def pushed_step(
     some = {k: t for k, t in enumerate(tangents) if t is not None}
     others = [k for k in some if k >= carries]
 
-    def sweep(moving: set[int], places: Mapping[Place, bool]) -> Step:
+    def sweep(moving: set[int], places: Mapping[Place, bool], regular: Regular) -> Step:
         flows = {k: Variable(inner[k].type) for k in (*sorted(moving), *others)}
-        inside, flags, stated = inside_graph(flows, places, inner, known)
+        inside, flags, stated = inside_graph(flows, places, inner, known, regular)
         found = tangents_of(made, [inner[k] for k in flows], stated, inner, supports=inside)
         return Step(flows, found, sorted(moving), inside, flags, places)
 
     reads = {j: [k for k in range(carries) if body.reads[k] >> j & 1] for j in range(len(inner))}
-    return _closed(sweep, {*some}, reads, carries, widths(supports.places(some)))
+    return _closed(
+        _regular(sweep, supports.known(some), carries), {*some}, reads, carries, widths(supports.places(some))
+    )
+
+
+def _regular(
+    sweep: Callable[[set[int], Mapping[Place, bool], Regular], Step], known: Regular, carries: int
+) -> Callable[[set[int], Mapping[Place, bool]], Step]:
+    """A sweep of a step that takes carries for regular only where a step keeps them so, as far as that was needed."""
+    irregular: set[int] = set()
+
+    def swept(moving: set[int], places: Mapping[Place, bool]) -> Step:
+        while True:
+            told = {k: fn for k, fn in known.items() if k >= carries}
+            told |= {k: functools.partial(_of_carry, None if k in irregular else known.get(k, _zeros)) for k in moving}
+            step = sweep(moving, places, told)
+            lost = {
+                k
+                for k in step.moving
+                if step.inside.regularity.has_read(leaf := step.given[k]) and step.inside.is_regular(leaf)
+                if (v := step.found[k]) is not None and not step.inside.is_regular(v)
+            }
+            if not lost:
+                return step
+            irregular.update(lost)
+
+    return swept
+
+
+def _of_carry(start: Callable[[], int] | None) -> int:
+    """What is known of a carry, unless it is irregular: what it begins with is, but its sign may change."""
+    return 0 if start is None else start() & REGULAR
+
+
+def _zeros() -> int:
+    return REGULAR
 
 
 def _closed(
