@@ -11,11 +11,12 @@ from tg.graph.nodes import Constant, Variable, apply
 from tg.ops.contraction import MatMul
 from tg.ops.elementwise.cast import Cast
 from tg.ops.elementwise.comparison import logical_and, logical_not, logical_or, not_equal
-from tg.ops.elementwise.record import align_ranks
+from tg.ops.elementwise.record import Elementwise
 from tg.ops.indexing import Gather, Slice
 from tg.ops.reduction import Reduce
 from tg.ops.shape import broadcast_to, expand_dims_at
 from tg.ops.shape_ops import BroadcastTo, ExpandDims, Reshape, SpecifyShape, Squeeze, Transpose
+from tg.types.dtypes import BOOL
 from tg.types.lengths import same
 
 if TYPE_CHECKING:
@@ -36,10 +37,13 @@ def both(a: Condition, b: Condition) -> Condition:
         return False
     if a is True or a is b:
         return b
-    if b is True or implies(a, b):
+    if b is True:
         return a
-    if implies(b, a):
-        return b
+    if _is_compound(a) or _is_compound(b):
+        if implies(a, b):
+            return a
+        if implies(b, a):
+            return b
     (u, s), (v, t) = factors_of(a), factors_of(b)
     if (u is not True and s is not True) or (v is not True and t is not True):
         return both(both(u, v), both(s, t))  # scalars stay outside: masks are mostly constants, and meet as such
@@ -48,14 +52,19 @@ def both(a: Condition, b: Condition) -> Condition:
 
 def either(a: Condition, b: Condition) -> Condition:
     """Disjunction; of complements everything."""
-    if a is True or b is True or _are_opposite(a, b):
+    if a is True or b is True:
         return True
     if a is False or a is b:
         return b
-    if b is False or implies(b, a):
+    if b is False:
         return a
-    if implies(a, b):
-        return b
+    if _is_compound(a) or _is_compound(b):
+        if _are_opposite(a, b):
+            return True
+        if implies(b, a):
+            return a
+        if implies(a, b):
+            return b
     (u, s), (v, t) = factors_of(a), factors_of(b)
     return both(u, either(s, t)) if u is v and u is not True else computed(logical_or.op, a, b)
 
@@ -104,8 +113,15 @@ def computed(op: Op, *operands: Any) -> Condition:
     if all(isinstance(v, Constant) for v in operands) and sum(v.data.size for v in operands) <= LARGEST:
         (data,) = op.perform(*(v.data for v in operands))
         return bool(data.flat[0]) if data.size and (data == data.flat[0]).all() else Constant(data)
-    (found,) = apply(op, align_ranks(operands) if op.pointwise else operands)
+    if type(op) is Elementwise:
+        return op.result(operands, BOOL)
+    (found,) = apply(op, operands)
     return found
+
+
+def _is_compound(s: Variable) -> bool:
+    """Whether a condition is a conjunction or a negation: of others none implies another."""
+    return s.apply is not None and (s.apply.key is logical_and or s.apply.key is logical_not)
 
 
 def _are_opposite(a: Condition, b: Condition) -> bool:

@@ -20,8 +20,9 @@ from tg.errors import NotDifferentiable, message
 from tg.gradient import bilinear, loops
 from tg.gradient.batching import BatchTools
 from tg.gradient.conditions import both, either
+from tg.gradient.infinities import through_sum
 from tg.gradient.reading import KINKS
-from tg.gradient.selection import Supports, inside, or_zero, through_sum
+from tg.gradient.selection import Supports, inside, or_zero
 from tg.gradient.stable import opened
 from tg.graph import loc as locs
 from tg.graph.collector import paused
@@ -30,7 +31,7 @@ from tg.graph.traversal import key_of, sorted_applies, substitute
 from tg.ops.control import Call, StopGradient
 from tg.ops.creation import zeros_like
 from tg.ops.custom import spelled_out
-from tg.ops.elementwise.arithmetic import add, multiply, negative, product_at_kink, product_past_kink
+from tg.ops.elementwise.arithmetic import add, multiply, negative, product_at_kink, product_past_kink, subtract
 from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.comparison import where
 from tg.ops.elementwise.complex import conjugate, real
@@ -82,13 +83,13 @@ def cotangents_of(
                 tools.supports.kinks = True
     with locs.at(None):
         for node, results, leads in reversed(order):
-            dys = [flowing.found.get((id(node), k + 1)) for k in range(len(node.types))]
-            if all(dy is None for dy in dys):
+            dys = [flowing.found.get((id(node), k)) for k in range(1, len(results) + 1)]
+            for dy in dys:
+                if dy is not None:
+                    break
+            else:
                 continue
-            full = [
-                v if v is not None else Variable(t, node, k)
-                for k, (v, t) in enumerate(zip(results, node.types, strict=True))
-            ]
+            full = [Variable(node.types[k], node, k) if v is None else v for k, v in enumerate(results)]
             locs.fix(node.loc)
             _through(tools, node, full, dys, leads, flowing)
     return [flowing.found.get(key_of(v)) for v in wrt]
@@ -182,7 +183,7 @@ def _through(
             )
         else:
             found = op.pullback(tools, node.inputs, outputs, dys)
-            if not tools.turns:
+            if tools.supports.kinks and not tools.turns:
                 found = bilinear.of_pullback(tools.supports, node, dys, found)
     except NotDifferentiable as error:
         if node.loc is not None:
@@ -259,20 +260,21 @@ class Tools(BatchTools):
         if fn.d is None:
             raise NotDifferentiable(message(f"{fn.name}: has no derivative"))
         found: list[Variable | None] = []
-        conjugates = fn.d_conj or (None,) * fn.arity
-        for k, (x, partial, d_conj) in enumerate(zip(inputs, fn.d, conjugates, strict=True)):
-            if partial is None or not is_inexact(x.type.dtype) or (wanted is not None and not wanted[k]):
+        is_sum, is_turned = fn is add or fn is subtract, is_complex(dy.type.dtype)
+        for k, (x, partial) in enumerate(zip(inputs, fn.d, strict=True)):
+            if partial is None or (wanted is not None and not wanted[k]) or not is_inexact(x.type.dtype):
                 found.append(None)
                 continue
             d = partial(*inputs, output)
             if self.turns and fn is product_past_kink and k == 1:
                 d = AtKink(inputs[0], inputs[2])  # of a tangent the cotangent
-            if is_complex(x.type.dtype) or is_complex(dy.type.dtype):
+            if is_turned or is_complex(x.type.dtype):
+                d_conj = fn.d_conj and fn.d_conj[k]
                 dx = self._complex_cotangent(dy, x, d, d_conj and d_conj(*inputs, output))
             else:
                 dx = self.times(dy, d)
-            if dx is not None:
-                dx = through_sum(fn, inputs, k, dx)
+            if is_sum and dx is not None:
+                dx = through_sum(inputs[1 - k], dx)
             found.append(None if dx is None else self.to_operand(dx, x))
         return found
 

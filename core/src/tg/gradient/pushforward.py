@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, final
 
 from tg.errors import NotDifferentiable, message
 from tg.gradient import bilinear, loops
+from tg.gradient.infinities import through_sum
 from tg.gradient.pullback import Tools, cotangents_of
 from tg.gradient.reading import KINKS
-from tg.gradient.selection import Supports, through_sum
+from tg.gradient.selection import Supports
 from tg.gradient.stable import opened
 from tg.graph import loc as locs
 from tg.graph.nodes import Apply, Variable
@@ -21,7 +22,7 @@ from tg.graph.op import Op
 from tg.graph.traversal import key_of, sorted_applies, substitute
 from tg.ops.control import StopGradient
 from tg.ops.creation import zeros_like
-from tg.ops.elementwise.arithmetic import add
+from tg.ops.elementwise.arithmetic import add, subtract
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.complex import conjugate, real
 from tg.ops.shape import broadcast_to
@@ -120,7 +121,8 @@ class ForwardTools:
         partial = fn.d[k] if fn.d is not None else None
         if partial is not None:
             term = self.forward.times(t, partial(*inputs, output))
-            terms.append(None if term is None else through_sum(fn, inputs, k, term))
+            is_sum = fn is add or fn is subtract
+            terms.append(through_sum(inputs[1 - k], term) if is_sum and term is not None else term)
         if is_complex(t.type.dtype):
             if not is_complex(output.type.dtype):
                 return [2 * real(term) for term in terms if term is not None]

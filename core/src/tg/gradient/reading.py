@@ -5,7 +5,6 @@ A support is read off the graph, never off a value, so it holds at every order a
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tg.gradient.conditions import (
@@ -119,9 +118,15 @@ def read(reader: Reader, node: Apply, parts: Sequence[Condition], field: int) ->
     return union
 
 
+def is_plain(support: Support) -> bool:
+    """Whether a support says nothing but where its value is selected."""
+    _, asked, inward, outward = support
+    return asked is True and inward is False and outward is False
+
+
 def normalized(support: Support) -> Support:
     """The one support that says nothing, for any that does not."""
-    return EVERYWHERE if all(map(operator.is_, support, EVERYWHERE)) else support
+    return EVERYWHERE if support.selected is True and is_plain(support) else support
 
 
 def asked_where_selected(parts: Sequence[Support], op: Op) -> list[Support]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from tg.gradient.conditions import MOVEMENTS, any_along, both, carried, computed, either, has_axes, implies, narrow
+from tg.gradient.conditions import any_along, both, carried, computed, either, has_axes, implies, narrow
 from tg.gradient.reading import (
     EVERYWHERE,
     FIELDS,
@@ -25,10 +25,12 @@ from tg.gradient.reading import (
     OTHER,
     PLAIN,
     READERS,
+    SELECTED,
     Reader,
     Support,
     asked_inside,
     asked_where_selected,
+    is_plain,
     is_zero,
     normalized,
     of_constant,
@@ -49,14 +51,13 @@ from tg.ops.elementwise.arithmetic import (
     masked_product,
     multiply,
     negative,
-    subtract,
 )
-from tg.ops.elementwise.comparison import isinf, logical_or, not_equal, where
+from tg.ops.elementwise.comparison import logical_or, not_equal, where
 from tg.ops.elementwise.record import align_ranks
 from tg.ops.indexing import Slice, SliceUpdate
 from tg.ops.reduction import Reduce
-from tg.ops.shape import Named, broadcast_to, expand_dims_at, matrix_transpose, squeeze
-from tg.ops.shape_ops import BroadcastTo, Concatenate, ExpandDims, split_sizes
+from tg.ops.shape import broadcast_to, expand_dims_at, matrix_transpose, squeeze
+from tg.ops.shape_ops import BroadcastTo, ExpandDims, split_sizes
 from tg.types.dtypes import BOOL, is_inexact, numpy_dtype
 from tg.types.lengths import same
 from tg.types.tensor_type import TensorType
@@ -218,7 +219,7 @@ class Supports:
         first, second = self.of(a), self.of(b)
         if any(s is False for s in (first.selected, second.selected, first.asked, second.asked)):
             return None
-        left, right = (EVERYWHERE if self._stays_finite(v) else s for v, s in ((a, second), (b, first)))
+        left, right = (self._opposite_of(s, v) for s, v in ((second, a), (first, b)))
         if (left is not EVERYWHERE or right is not EVERYWHERE) and same(a.shape[-1], 1):
             return self.times(a, b)  # sums of one product: each element has conditions of its own
         whole = both(*(True if has_axes(s.selected) else s.selected for s in (left, right)))
@@ -240,7 +241,7 @@ class Supports:
         They are those that are 0 by selection or not asked for as a whole, if one of the factors that they are
         multiplied by may be infinite.
         """
-        first = EVERYWHERE if all(map(self._stays_finite, factors)) else self.of(dy)
+        first = self._opposite_of(self.of(dy), *factors)
         selected, asked = (any_along(s, dy, -1) for s in (first.selected, first.asked))
 
         def of_rows(v: Variable, other: float = 0) -> Variable:
@@ -252,8 +253,11 @@ class Supports:
 
         return of_rows
 
-    def _stays_finite(self, v: Variable) -> bool:
-        return _is_finite(v) or self.is_regular(v)
+    def _opposite_of(self, support: Support, *factors: Variable) -> Support:
+        """A support for what is multiplied by some factors: it does not matter beside finite ones."""
+        if support is EVERYWHERE:
+            return support
+        return EVERYWHERE if all(_is_finite(v) or self.is_regular(v) for v in factors) else support
 
     def is_regular(self, v: Variable) -> bool:
         """Whether a value is finite wherever the operands of the program are."""
@@ -373,6 +377,11 @@ class Supports:
 
 def _read(reader: Reader, node: Apply, parts: Sequence[Support]) -> Support:
     """The support of the result of a node from those of operands."""
+    if not reader.makes and all(map(is_plain, parts)):
+        selected = [one.selected for one in parts]
+        said = selected[0] if len(selected) == 1 or selected[0] is selected[-1] else None
+        said = True if said is True else read(reader, node, selected, SELECTED)
+        return EVERYWHERE if said is True else Support(said)
     if reader.joins:
         for one in parts:
             if one.asked is not True:
@@ -473,7 +482,7 @@ def product(a: Variable, b: Variable, asked: Condition = True, other: Condition 
         return masked_product(asked, other, a, b)
     if a.type.dtype != b.type.dtype:
         return multiply(a, b)
-    return multiply.op(*align_ranks((a, b)))  # type: ignore[no-any-return]
+    return multiply.op.result((a, b), a.type.dtype)
 
 
 def _opposite(v: Variable, other: Variable, s: Condition, free: int) -> Condition:
@@ -484,31 +493,3 @@ def _opposite(v: Variable, other: Variable, s: Condition, free: int) -> Conditio
         found = computed(Reduce(logical_or, repeated), found)
         found = expand_dims_at(found, repeated) if isinstance(found, Variable) else found
     return matrix_transpose(found) if has_axes(found) else found
-
-
-def through_sum(fn: object, inputs: Sequence[Variable], k: int, dv: Variable) -> Variable:
-    """A cotangent or tangent of operand k of a sum: 0 where the other one is an infinity that the program writes.
-
-    Such a sum is infinite around the point, whatever the operand.
-    """
-    if (fn is not add and fn is not subtract) or not _writes_infinity(inputs[1 - k]):
-        return dv
-    return where(isinf(inputs[1 - k]), zero_of(dv), dv)
-
-
-def _writes_infinity(v: Variable) -> bool:
-    """Whether an infinite constant reaches a value by movements alone."""
-    stack, depth = [v], 0
-    while stack and depth < 32:
-        depth += 1
-        u = stack.pop()
-        if isinstance(u, Constant):
-            if u.data.dtype.kind in "fcV" and bool(np.isinf(u.data).any()):
-                return True
-        elif u.apply is not None:
-            op = u.apply.op
-            if type(op) is Concatenate:
-                stack.extend(u.apply.inputs)
-            elif type(op) in MOVEMENTS or type(op) is Named:
-                stack.append(u.apply.inputs[0])
-    return False
