@@ -92,6 +92,7 @@ def test_names_are_numpy_names_where_numpy_has_them() -> None:
         "matern_3_2",
         "matern_5_2",
         "past_kink",
+        "per_expm1",
         "product_past_kink",
         "radial_power",
     }

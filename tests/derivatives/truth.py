@@ -127,6 +127,11 @@ def _logaddexp(x: Any, y: Any) -> tuple[Any, ...]:
     return p, q, p * q, -p * q, p * q
 
 
+def _per_expm1(x: Any, y: Any) -> tuple[Any, ...]:
+    e, less = mp.exp(y), mp.expm1(y)
+    return 1 / less, -x * e / less**2, mpf(0), -e / less**2, x * e * (e + 1) / less**3
+
+
 def _remainder(x: Any, y: Any) -> tuple[Any, ...]:
     return mpf(1), -mp.floor(x / y), mpf(0), mpf(0), mpf(0)
 
@@ -406,6 +411,7 @@ TRUTH: Final[dict[str, Truth]] = {
     "log10": smooth(lambda x: 1 / x / mp.log(10), lambda x: -1 / x**2 / mp.log(10), 5e-324, near=(0.0, 1.0)),
     "log1p": smooth(lambda x: 1 / (1 + x), lambda x: -1 / (1 + x) ** 2, -1 + 2**-53, near=(0.0, -1.0)),
     "logaddexp": binary(_logaddexp, ((-1000, 1000),) * 2, ((0.0, 1.0),) * 2),
+    "per_expm1": binary(_per_expm1, ((-HUGE, HUGE), (-88, 88)), ((0.0,), (0.0, 44.0, -44.0))),  # float32 ends there
     "log1mexp": smooth(
         lambda x: mp.exp(x) / mp.expm1(x), lambda x: -mp.exp(x) / mp.expm1(x) ** 2, -800, -1e-300,
         (-0.6931471805599453, *ENDS[:4]),

@@ -133,6 +133,7 @@ FOUND = {
         XZ,
         ((0.0,) * 4,),
     ),
+    "a quotient by an exponential that overflows": ("s * s / expm1(s ** 2)", S, ((20.0,), (-20.0,), (0.5,))),
     "a simple eigenvalue beside equal ones": ("max(eigvalsh(A + transpose(A)))", catalog.A3, catalog.SQUARES3[2:3]),
     "a function of equal eigenvalues": (catalog.EXPONENTIAL, catalog.A2, ((2.0, 0.0, 0.0, 2.0),)),
 }

@@ -45,6 +45,7 @@ from tg.ops.elementwise.cast import Cast
 from tg.ops.elementwise.comparison import logical_or, where
 from tg.ops.elementwise.complex import complex as complex_of
 from tg.ops.elementwise.complex import conjugate, imag, real
+from tg.ops.elementwise.exponential import per_expm1
 from tg.ops.indexing import Scatter, SliceUpdate
 from tg.ops.reduction import ProductOfOthers, Reduce
 from tg.ops.shape import Named, expand_dims_at
@@ -309,7 +310,7 @@ READERS: Final[dict[object, Reader]] = {
     at_kink: Reader(_of_marked, (1,), makes=True),
     **dict.fromkeys((asked_where, asked_opposite), Reader(_of_asked, (1,), makes=True)),
     past_kink: Reader(_of_marked, (1,), makes=True),
-    divide: Reader(_of_operand, (0,)),
+    **dict.fromkeys((divide, per_expm1), Reader(_of_operand, (0,))),
     **dict.fromkeys((add, subtract, complex_of), Reader(_of_sum, joins=True)),
     **dict.fromkeys((negative, conjugate, absolute, square, real, imag), Reader(_of_operand)),
     **dict.fromkeys(MOVEMENTS, Reader(_of_movement, (0,), unites=True)),

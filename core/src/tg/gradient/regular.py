@@ -472,6 +472,7 @@ WAYS: Final[dict[object, Way]] = {
     arithmetic.asked_where: lambda node, parts: parts[1],
     arithmetic.masked_product: lambda node, parts: _product(*parts[2:]) & ~NONZERO,
     arithmetic.divide: lambda node, parts: _quotient(*parts),
+    exponential.per_expm1: lambda node, parts: _quotient(parts[0], parts[1] & ~FRACTION),
     arithmetic.reciprocal: lambda node, parts: _quotient(REGULAR | POSITIVE, parts[0]),
     arithmetic.negative: lambda node, parts: _opposite(parts[0]),
     arithmetic.square: _absolute,

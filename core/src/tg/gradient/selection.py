@@ -53,6 +53,7 @@ from tg.ops.elementwise.arithmetic import (
     negative,
 )
 from tg.ops.elementwise.comparison import logical_or, not_equal, where
+from tg.ops.elementwise.exponential import per_expm1
 from tg.ops.elementwise.record import align_ranks
 from tg.ops.indexing import Slice, SliceUpdate
 from tg.ops.reduction import Reduce
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     Place = tuple[int, str]  # of a condition: the number of a value, and a field of its support
 
 PLACES: Final = {negative, add, BroadcastTo, ExpandDims, SliceUpdate}  # what makes a value that is written into zeros
+DIVISIONS: Final = {divide, per_expm1}
 FEW: Final = 4  # sums of values that are written into zeros, one in the other
 
 
@@ -469,15 +471,15 @@ def product(a: Variable, b: Variable, asked: Condition = True, other: Condition 
     """
     node = b.apply
     everywhere = asked is True and other is True
-    if node is not None and node.key in (divide, multiply) and other is True:
+    if node is not None and (node.key is multiply or node.key in DIVISIONS) and other is True:
         c, y = node.inputs
-        if everywhere and node.key is divide and _is_number(c):
-            return divide(_multiple(a, c), y)
+        if everywhere and node.key in DIVISIONS and _is_number(c):
+            return node.op.fn(_multiple(a, c), y)  # type: ignore[attr-defined, no-any-return]
         if c.apply is not None and c.apply.key is negative and a.type.dtype == b.type.dtype:
             first = product(a, c.apply.inputs[0], asked)
             if everywhere:
                 return negative(node.op(*align_ranks((first, y))))
-            return negative(masked_product(asked, True, first, divide(1, y) if node.key is divide else y))
+            return negative(masked_product(asked, True, first, node.op.fn(1, y) if node.key in DIVISIONS else y))  # type: ignore[attr-defined]
     if not everywhere:
         return masked_product(asked, other, a, b)
     if a.type.dtype != b.type.dtype:

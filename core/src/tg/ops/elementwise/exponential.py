@@ -113,6 +113,12 @@ expm1 = unary(
         zero=True,
     ),
 )
+per_expm1: ElementwiseFunction = binary(
+    "per_expm1", lambda x, y: x / np.expm1(y), real_floating,
+    "x / (exp(y) - 1), as it is written: of its slopes none is divided by the square of exp(y) - 1.",
+    d=(lambda x, y, z: per_expm1(1, y), lambda x, y, z: per_expm1(z, -y)), domain=(-20, 20), cost=6,
+    expansion=lambda x, y: x / expm1(y), only_derives=True,
+)  # fmt: skip
 log = unary(
     "log",
     np.log,
@@ -255,6 +261,7 @@ FAMILY = Family(
         exp,
         exp2,
         expm1,
+        per_expm1,
         log,
         log2,
         log10,

@@ -34,6 +34,7 @@ from tg.ops.elementwise.exponential import (
     log10,
     logaddexp,
     logit,
+    per_expm1,
     softplus,
 )
 from tg.ops.elementwise.trigonometric import cosh, log_cosh, log_of_cosh, sech, sinh
@@ -322,6 +323,14 @@ FORMS = (
             ("sech_squared_from_quotient", lambda c, x: c / square(cosh(x)), lambda c, x: c * square(sech(x))),
             ("sech_squared_from_power", lambda c, x: c / cosh(x) ** 2, lambda c, x: c * square(sech(x))),
         )
+    ),
+    rule(
+        "per_expm1_from_quotient",
+        match=lambda c, x: c / expm1(x),
+        replace=per_expm1,
+        phase=DIFFERENTIATE,
+        kind=REASSOCIATES,
+        why="The square of expm1(x) overflows, by which a quotient's slope is divided.",
     ),
     rule(
         "log1mexp_whole",
