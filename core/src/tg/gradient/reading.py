@@ -95,6 +95,7 @@ class Reader(NamedTuple):
     makes: bool = False  # whether it is not everywhere though those of all operands are
     joins: bool = False  # whether elements meet: what is asked of one counts where it is selected
     unites: bool = False  # whether it is the union of what single operands give, each of whose parts gives a part
+    of_terms: Callable[[Apply, Sequence[Condition]], Condition] | None = None  # what is asked, of what asks in part
 
 
 def asked_inside(s: Support) -> Support:
@@ -256,11 +257,15 @@ def _marks_places(s: Variable, axes: Sequence[int]) -> bool:
 
 
 def _of_matmul(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
-    """Where a term of the sum is, or for conventions the rows of one operand and the columns of the other."""
+    """At most the rows of one operand and the columns of the other."""
+    rows, columns = (any_along(s, v, axis) for s, v, axis in zip(parts, node.inputs, (-1, -2), strict=True))
+    return _of_product(node, (rows, columns), field)
+
+
+def _of_terms(node: Apply, parts: Sequence[Condition]) -> Condition:
+    """Where a term of a matrix product has both its factors."""
     (s, t), (x, y) = parts, node.inputs
-    if field < INWARD:
-        return in_matrix_product(s, x, t, y)
-    return either(any_along(s, x, -1), any_along(t, y, -2))
+    return in_matrix_product(s, x, t, y)
 
 
 def _of_counted(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
@@ -317,7 +322,7 @@ READERS: Final[dict[object, Reader]] = {
     Named: Reader(_of_operand),
     Cast: Reader(_of_cast, makes=True),
     Reduce: Reader(_of_total, joins=True, unites=True),
-    MatMul: Reader(_of_matmul, joins=True),
+    MatMul: Reader(_of_matmul, joins=True, of_terms=_of_terms),
     SumTo: Reader(_of_counted, (0,), joins=True, unites=True),
     Accumulate: Reader(_of_counted, joins=True, unites=True),
     Concatenate: Reader(_of_joined, unites=True),

@@ -18,6 +18,7 @@ import numpy as np
 
 from tg.gradient.conditions import any_along, both, carried, computed, either, has_axes, implies, narrow
 from tg.gradient.reading import (
+    ASKED,
     EVERYWHERE,
     FIELDS,
     KINKS,
@@ -134,7 +135,7 @@ class Supports:
             if stack[-1] is not u:
                 continue
             stack.pop()
-            supports[key] = u, EVERYWHERE if plain else _read(reader, node, parts)
+            supports[key] = u, EVERYWHERE if plain else _read(reader, node, parts, kinks=self.kinks)
         return supports[key_of(v)][1]
 
     def _of_others(self, node: Apply) -> Reader | None:
@@ -377,13 +378,14 @@ class Supports:
         }
 
 
-def _read(reader: Reader, node: Apply, parts: Sequence[Support]) -> Support:
-    """The support of the result of a node from those of operands."""
+def _read(reader: Reader, node: Apply, parts: Sequence[Support], *, kinks: bool) -> Support:
+    """The support of the result of a node from those of operands; where there are conventions, term by term."""
     if not reader.makes and all(map(is_plain, parts)):
         selected = [one.selected for one in parts]
         said = selected[0] if len(selected) == 1 or selected[0] is selected[-1] else None
         said = True if said is True else read(reader, node, selected, SELECTED)
         return EVERYWHERE if said is True else Support(said)
+    of_terms = reader.of_terms if kinks and all(one.asked is not True for one in parts) else None
     if reader.joins:
         for one in parts:
             if one.asked is not True:
@@ -394,6 +396,8 @@ def _read(reader: Reader, node: Apply, parts: Sequence[Support]) -> Support:
         conditions = [one[field] for one in parts]
         said = conditions[0] if len(conditions) == 1 or conditions[0] is conditions[-1] else None
         found.append(plain if said is plain and not reader.makes else read(reader, node, conditions, field))
+    if of_terms is not None:
+        found[ASKED] = of_terms(node, [one.asked for one in parts])
     return normalized(Support._make(found))
 
 
