@@ -301,7 +301,7 @@ class Supports:
         return None if value is None else node.op(base, value, *starts)
 
     def leaves_like(self, values: Sequence[Variable]) -> list[Variable]:
-        """A leaf for each value but constants, with its type and lengths, and as regular as it is."""
+        """A leaf for each value but constants, with its type and lengths, regular and a convention where it is."""
         made = []
         for v in values:
             leaf = v
@@ -309,6 +309,8 @@ class Supports:
                 leaf = Variable(v.type, name=v.name)
                 leaf.with_lengths(v.shape)
                 self.regularity.same(leaf, v)
+                if self.kinks:
+                    self.set(leaf, self.of(v))
             made.append(leaf)
         return made
 
