@@ -136,6 +136,11 @@ FOUND = {
     "a quotient by an exponential that overflows": ("s * s / expm1(s ** 2)", S, ((20.0,), (-20.0,), (0.5,))),
     "running products at a kink": ("sum(abs(cumprod(x)))", X3, ((1.0, 1.0, 0.0), (0.0, 1.0, 0.0), (2.0, 0.0, 1.0))),
     "a product of running products at a kink": ("prod(sqrt(cumprod(x) ** 2))", X3, ((1.0, 1.0, 0.0), (0.0,) * 3)),
+    "running products of which nothing is asked for": (
+        "logsumexp(cumprod(log(w)))",
+        catalog.W,
+        ((0.0, 0.5, 1.0, -1.0),),
+    ),
     "a simple eigenvalue beside equal ones": ("max(eigvalsh(A + transpose(A)))", catalog.A3, catalog.SQUARES3[2:3]),
     "a function of equal eigenvalues": (catalog.EXPONENTIAL, catalog.A2, ((2.0, 0.0, 0.0, 2.0),)),
 }

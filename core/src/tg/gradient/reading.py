@@ -210,6 +210,11 @@ def _of_row(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
     return disjunction([any_along(s, v, axis) for s, v in zip(parts, node.inputs, strict=False)])
 
 
+def _of_linear_row(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
+    """Of an op along the last axis that is linear in its second operand."""
+    return any_along(parts[1], node.inputs[1], -1) if field < INWARD else _of_row(node, parts, field)
+
+
 def _of_sum(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
     return either(*parts)
 
@@ -328,7 +333,7 @@ READERS: Final[dict[object, Reader]] = {
     Concatenate: Reader(_of_joined, unites=True),
     SliceUpdate: Reader(_of_update, (0, 1), joins=True, unites=True),
     Scatter: Reader(_of_scatter, (0, 1), joins=True, unites=True),
-    CumProdPullback: Reader(_of_row),
+    CumProdPullback: Reader(_of_linear_row),
     ProductOfOthers: Reader(_of_row),
 }
 OTHER: Final = Reader(_of_any, joins=True)
