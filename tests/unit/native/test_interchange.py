@@ -187,7 +187,46 @@ def test_a_trace_of_another_length_stays():
 def test_numbers_are_no_elements():
     found([X], list(tg.scan(lambda c, v: (c + v, c), 0.0, X)), 0)
     found([START, X], [tg.scan(lambda c, v: ((c[0] * v, c[1] + v), None), (START, 1.0), X)[0][0]], 1)
-    found([START, X], list(tg.scan(lambda c, v: ((c[0] * v, c[1] + v), None), (START, 1.0), X)[0]), 0)
+
+
+def scans(made):
+    """The loops over steps that are left, each by the names of its ops."""
+    return [[node.op.name for node in one.op.body.nodes] for one in made.nodes if isinstance(one.op, Scan)]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_numbers_that_are_carried_beside_arrays_get_a_loop_of_their_own(reverse):
+    (c, d), (s, u, w) = tg.scan(
+        lambda c, v: ((c[0] * tg.exp(c[1]), tg.exp(c[1]) + v[0]), (c[0] + v[1], c[1], v[0] > 0)),
+        (START, 1.0),
+        (X, Y),
+        reverse=reverse,
+    )
+    lengths = (4, 4)
+    (loop,), made = found([START, X, Y], [c, d, s, u, w], 1, lengths)
+    assert loop.element_steps == ("multiply", "add")
+    ((*names,),) = scans(made)
+    assert sorted(names) == ["add", "exp", "greater"]
+    assert tg.parse(tg.to_text(made)) == made
+    found([START, X, Y], [c, s], 1, lengths)
+
+
+def test_numbers_get_no_loop_of_their_own_where_the_rest_stays():
+    both = list(tg.scan(lambda c, v: ((c[0][::-1] * v, c[1] + v), None), (START, 1.0), X)[0])
+    _, made = found([START, X], both, 0)
+    assert len(scans(made)) == 1
+
+
+def test_numbers_that_depend_on_arrays_stay_with_them():
+    both = list(tg.scan(lambda c, v: ((c[0] * v, c[1] + tg.max(c[0])), None), (START, 1.0), X)[0])
+    _, made = found([START, X], both, 0)
+    assert len(scans(made)) == 1
+
+
+def test_the_steps_of_both_loops_are_as_many_as_a_number_says():
+    both = list(tg.scan(lambda c, _: ((c[0] * c[1], c[1] + 1), None), (START, 1.0), None, N)[0])
+    _, made = found([START, N], both, 1)
+    assert len(scans(made)) == 1
 
 
 def test_constants_that_are_one_number_are_that_and_others_stay():

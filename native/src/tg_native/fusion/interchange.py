@@ -25,6 +25,7 @@ from tg.ops.reduction import Reduce
 from tg.ops.shape import BroadcastTo, ExpandDims, Squeeze
 from tg.types.dtypes import is_inexact
 from tg.types.lengths import key
+from tg_native.fusion.divided import divided, division_of
 from tg_native.fusion.fusion import kept_values
 from tg_native.fusion.lane_loops import LaneLoop, LaneStage
 from tg_native.fusion.resumed import Draft, resume
@@ -69,8 +70,8 @@ def interchanged(frozen: FrozenGraph) -> FrozenGraph:
     """The graph with loops over steps in the place of `Scan`s where that is legal."""
     if not any(type(node.op) in (Scan, While) for node in frozen.nodes):
         return frozen
-    shapes = resolved(frozen)
-    read = {number for node in frozen.nodes for number in node.inputs} | set(kept_values(frozen))
+    frozen = _divided(frozen, _read_in(frozen))
+    shapes, read = resolved(frozen), _read_in(frozen)
     found: list[_Steps] = []
     for k, node in enumerate(frozen.nodes):
         steps = None
@@ -83,11 +84,32 @@ def interchanged(frozen: FrozenGraph) -> FrozenGraph:
     return _Rebuild(frozen, _groups(frozen, found), read).run() if found else frozen
 
 
+def _read_in(frozen: FrozenGraph) -> set[int]:
+    """The values that nodes read, or that are outputs."""
+    return {number for node in frozen.nodes for number in node.inputs} | set(kept_values(frozen))
+
+
 # --- which loops -----------------------------------------------------------------------------------------------------
 
 
-def _steps(k: int, node: Node, op: Scan, shapes: Sequence[tuple[Any, ...]], read: set[int]) -> _Steps | None:
-    """A loop that can be interchanged; None if it cannot."""
+def _divided(frozen: FrozenGraph, read: set[int]) -> FrozenGraph:
+    """The graph with loops of their own for what is one number for all elements, where the rest is interchanged."""
+    if not any(isinstance(node.op, Scan) and division_of(node.op) is not None for node in frozen.nodes):
+        return frozen
+    shapes = resolved(frozen)
+
+    def is_chosen(node: Node, op: Scan) -> bool:
+        return _steps(0, node, op, shapes, read) is None and _steps(0, node, op, shapes, None) is not None
+
+    return divided(frozen, is_chosen)
+
+
+def _steps(k: int, node: Node, op: Scan, shapes: Sequence[tuple[Any, ...]], read: set[int] | None) -> _Steps | None:
+    """A loop that can be interchanged; None if it cannot.
+
+    Args:
+        read: what nodes read and outputs are; None where what is one number for all elements gets its own loop.
+    """
     body, n = op.body, op.carries
     operands = node.inputs[op.first :]
     given = [shapes[number][1:] if n <= j < n + op.sequences else shapes[number] for j, number in enumerate(operands)]
@@ -97,9 +119,8 @@ def _steps(k: int, node: Node, op: Scan, shapes: Sequence[tuple[Any, ...]], read
     keys = tuple(map(key, space))
     if any(shape and tuple(map(key, shape)) != keys for shape in given):
         return None
-    unread = {j for j, number in enumerate(node.outputs) if number not in read}
     single = {j for j, number in enumerate(body.outputs) if not body.types[number].ndim}
-    if not single <= unread:
+    if read is not None and any(node.outputs[j] in read for j in single):
         return None  # one number for all elements is computed once
     kept = tuple(j for j in range(len(body.outputs)) if j < n or j not in single)
     if any(tuple(map(key, shapes[node.outputs[j]][1:])) != keys for j in kept if j >= n):
