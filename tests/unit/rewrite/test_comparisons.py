@@ -1,5 +1,6 @@
 """Comparisons and choices, each rewrite by itself: what it decides is what NumPy says of every value there can be."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -13,6 +14,7 @@ from tg.rewrite.driver import rewrite
 from tg.rewrite.rules.catalog import RULES
 from tg.types.dtypes import numpy_dtype
 
+AND, OR, NOT = np.logical_and, np.logical_or, np.logical_not  # of variables as well
 BY_NAME = {one.name: one for one in RULES}
 COMPARISONS = {
     tg.less: np.less,
@@ -263,7 +265,20 @@ def test_a_function_of_more_than_two_numbers_is_computed(formula):
         ("where_of_joined_conditions", lambda where, c, d, x, y, z: where(c, x, where(d, x, y)), True),
         ("where_of_joined_conditions", lambda where, c, d, x, y, z: where(c, where(d, y, x), y), False),
         ("where_of_joined_conditions", lambda where, c, d, x, y, z: where(c, x, where(d, y, x)), False),
+        ("where_decided_inside", lambda where, c, d, x, y, z: where(AND(c, d), where(d, x, y), z), True),
+        ("where_decided_inside", lambda where, c, d, x, y, z: where(OR(c, d), x, where(d, y, z)), True),
+        ("where_decided_inside", lambda where, c, d, x, y, z: where(OR(c, d), where(d, x, y), z), False),
+        ("where_decided_inside", lambda where, c, d, x, y, z: where(AND(c, d), x, where(d, y, z)), False),
+        ("where_decided_below", lambda where, c, d, x, y, z: where(AND(d, c), where(OR(c, d), x, y) * z, 0.0), True),
+        ("where_decided_below", lambda where, c, d, x, y, z: where(OR(c, d), where(AND(c, d), x, y) * z, 0.0), False),
         ("where_same", lambda where, c, d, x, y, z: where(c, x, x), True),
+        ("sum_of_masked_alike", lambda where, c, d, x, y, z: where(c, x, 0.0) + where(c, y, 0.0), True),
+        ("sum_of_masked_alike", lambda where, c, d, x, y, z: where(c, x, 0.0) - where(c, y, 0.0), True),
+        ("sum_of_masked_alike", lambda where, c, d, x, y, z: where(c, x, 0.0) + where(d, y, 0.0), False),
+        ("sum_of_masked_alike", lambda where, c, d, x, y, z: where(c, x, 0.0) - where(c, y, z), False),
+        ("sum_of_masked_alike", lambda where, c, d, x, y, z: where(c, x, z) + where(c, y, 0.0), False),
+        ("masked_negative", lambda where, c, d, x, y, z: where(c, -x, 0.0), True),
+        ("masked_negative", lambda where, c, d, x, y, z: where(c, -x, y), False),
     ],
 )
 def test_choices_of_choices_are_what_numpy_chooses(name, formula, fires):
@@ -273,6 +288,39 @@ def test_choices_of_choices_are_what_numpy_chooses(name, formula, fires):
     frozen, fired = rewritten(name, names, formula(tg.where, *names))
     assert interpret(frozen, arrays)[0].tolist() == formula(np.where, *arrays).tolist()
     assert fired is fires
+
+
+@pytest.mark.parametrize(
+    ("formula", "fires"),
+    [
+        (lambda b, c, d: AND(AND(b, c), OR(c, d)), True),
+        (lambda b, c, d: AND(AND(b, AND(c, d)), AND(d, b)), True),
+        (lambda b, c, d: OR(AND(b, AND(c, d)), AND(d, b)), True),
+        (lambda b, c, d: OR(OR(b, c), OR(OR(b, d), c)), True),
+        (lambda b, c, d: AND(OR(b, c), OR(OR(b, d), c)), True),
+        (lambda b, c, d: AND(OR(AND(b, c), AND(b, d)), OR(b, NOT(c))), True),
+        (lambda b, c, d: OR(AND(b, c), AND(b, d)), False),
+        (lambda b, c, d: AND(OR(b, c), OR(b, d)), False),
+        (lambda b, c, d: AND(AND(b, c), AND(c, d)), False),
+        (lambda b, c, d: AND(AND(b, NOT(c)), OR(c, d)), False),
+    ],
+)
+def test_a_condition_that_follows_from_another_is_not_asked_beside_it(formula, fires):
+    names = [tg.vector(n, dtype="bool") for n in "bcd"]
+    bits = np.array(list(itertools.product((True, False), repeat=3))).T
+    program = formula(*names)
+    frozen, fired = rewritten("implied_condition", names, program)
+    plain = FunctionGraph.of(names, [program]).freeze()
+    assert interpret(frozen, list(bits))[0].tolist() == interpret(plain, list(bits))[0].tolist()
+    assert fired is fires
+
+
+def test_as_many_conditions_are_looked_at_as_there_are_in_a_few():
+    names = [tg.vector(f"c{k}", dtype="bool") for k in range(200)]
+    every, some = functools.reduce(tg.logical_and, names), functools.reduce(tg.logical_or, names[::-1])
+    frozen, _ = rewritten("implied_condition", names, every & some)
+    arrays = [np.array([k != 7, True, False]) for k in range(200)]
+    assert interpret(frozen, arrays)[0].tolist() == [False, True, False]
 
 
 # --- NaN and infinities -----------------------------------------------------------------------------------------------

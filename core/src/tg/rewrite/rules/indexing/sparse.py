@@ -22,7 +22,7 @@ from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.indexing.bounds import is_unique
 from tg.rewrite.rules.indexing.through import repeated
-from tg.rewrite.rules.indexing.windows import Windows, made_by, placed, read, written_windows
+from tg.rewrite.rules.indexing.windows import Windows, is_everywhere, made_by, placed, read, written_windows
 from tg.rewrite.rules.shape.moved import Moved, every
 from tg.types.dtypes import is_inexact, numpy_dtype
 from tg.types.lengths import equal_here
@@ -51,8 +51,9 @@ def has_shape_of(v: Variable, y: Variable) -> bool:
 
 def updated(x: Variable, v: Variable, windows: Windows, fn: Any) -> Variable:
     """x with v written at the windows."""
-    if all(w is None for w in windows):
-        return v if fn is None else fn(x, v)
+    if is_everywhere(windows, x):
+        values = read(v, windows)
+        return values if fn is None else fn(x, values)
     starts, steps, operands = placed(windows, x)
     return SliceUpdate(starts, steps, fn)(x, v, *operands)  # type: ignore[no-any-return]
 

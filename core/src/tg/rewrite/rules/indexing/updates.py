@@ -16,6 +16,7 @@ from tg.rewrite.rules.indexing.windows import (
     Windows,
     all_keys,
     are_apart,
+    is_everywhere,
     made_by,
     trimmed,
     windows_of,
@@ -38,7 +39,8 @@ def _in_one_form(node: Apply, outputs: Any) -> Variable | None:
     windows = written_windows(node)
     named = trimmed(windows, x)
     starts = tuple([w.start if type(w.start) is int else None for w in named])
-    if starts == op.starts and tuple([w.step for w in named]) == op.steps:
+    is_named = starts == op.starts and tuple([w.step for w in named]) == op.steps
+    if is_named and not is_everywhere(windows, x):
         return None
     return updated(x, v, windows, op.fn)
 

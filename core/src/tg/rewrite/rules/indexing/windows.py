@@ -146,6 +146,11 @@ def whole(n: Number) -> Window:
     return Window(0, n, 1)
 
 
+def is_everywhere(windows: Windows, x: Variable) -> bool:
+    """Whether each axis is read or written as a whole, in order or from its end."""
+    return all(w is None or (w.step == -1 and equal_here(w.size, n)) for w, n in zip(windows, x.shape, strict=True))
+
+
 def filled(windows: Windows, x: Variable) -> list[Window]:
     """The windows with those of whole axes written out."""
     return [whole(n) if w is None else w for w, n in zip(windows, x.shape, strict=True)]

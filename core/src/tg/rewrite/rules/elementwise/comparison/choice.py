@@ -27,7 +27,9 @@ from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, SIGNED_ZERO
 from tg.rewrite.rule import FLOATING, node_rule, rule
 from tg.rewrite.rules.elementwise.arithmetic import is_scalar_constant
-from tg.types.dtypes import is_float, numpy_dtype
+from tg.rewrite.rules.elementwise.comparison.implied import implies
+from tg.rewrite.rules.elementwise.comparison.masked import is_zero, zero_of
+from tg.types.dtypes import is_float
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
@@ -38,10 +40,6 @@ SIGNED_INTEGER: Final = frozenset(("int8", "int16", "int32", "int64"))
 BETWEEN: Final = (add, subtract, multiply, divide, negative)
 MOST_BETWEEN: Final = 4  # nodes that are made again, as others may read them too
 INTEGER: Final = SIGNED_INTEGER | {"uint8", "uint16", "uint32", "uint64"}
-
-
-def _zero(v: Variable) -> Constant:
-    return Constant(np.zeros((), numpy_dtype(v.type.dtype)))
 
 
 def _known_condition(node: Apply, outputs: Any) -> Variable | None:
@@ -65,13 +63,9 @@ def _complementary_choices(node: Apply, outputs: Any) -> Variable | None:
         x, y = y, x
     elif other is not c:
         return None
-    if _is_zero(b) and _is_zero(x):
+    if is_zero(b) and is_zero(x):
         return where(c, a, y)
-    return where(c, x, b) if _is_zero(a) and _is_zero(y) else None
-
-
-def _is_zero(v: Variable) -> bool:
-    return isinstance(v, Constant) and not v.data.any()
+    return where(c, x, b) if is_zero(a) and is_zero(y) else None
 
 
 def _negated_condition(node: Apply, outputs: Any) -> Variable | None:
@@ -80,11 +74,11 @@ def _negated_condition(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _decided_inside(node: Apply, outputs: Any) -> Variable | None:
-    """where(c, where(c, x, y), z) as where(c, x, z), and where(c, x, where(c, y, z)) likewise."""
+    """where(c, where(d, x, y), z) as where(c, x, z) if c implies d; where(c, x, where(d, y, z)) if d implies c."""
     c, x, y = node.inputs
-    if is_made_by(x, where) and x.inputs[0] is c:
+    if is_made_by(x, where) and implies(c, x.inputs[0]):
         return where(c, x.inputs[1], y)
-    if is_made_by(y, where) and y.inputs[0] is c:
+    if is_made_by(y, where) and implies(y.inputs[0], c):
         return where(c, x, y.inputs[2])
     return None
 
@@ -112,7 +106,7 @@ def _as_decided(v: Variable, c: Variable, depth: int) -> Variable | None:
     if node is None:
         return None
     if node.key is where:
-        return node.inputs[1] if _implies(c, node.inputs[0]) else None
+        return node.inputs[1] if implies(c, node.inputs[0]) else None
     if not depth or node.key not in BETWEEN:
         return None
     parts = [_as_decided(u, c, depth - 1) for u in node.inputs]
@@ -120,11 +114,6 @@ def _as_decided(v: Variable, c: Variable, depth: int) -> Variable | None:
         return None
     op: Any = node.op
     return op(*align_ranks([u if part is None else part for u, part in zip(node.inputs, parts, strict=True)]))  # type: ignore[no-any-return]
-
-
-def _implies(c: Variable, d: Variable) -> bool:
-    """Whether a condition is another one, or a conjunction with it."""
-    return c is d or (is_made_by(c, logical_and) and any(v is d for v in c.inputs))
 
 
 def _logic(node: Apply, outputs: Any) -> Variable | None:
@@ -236,7 +225,7 @@ RULES = (
         phase=CANONICALIZE,
         kind=SIGNED_ZERO,
         why="The cotangents of two branches meet; only one of them is not 0.",
-        example=lambda x, y: where(less(x, y), x, _zero(x)) + where(less(x, y), _zero(x), y),
+        example=lambda x, y: where(less(x, y), x, zero_of(x)) + where(less(x, y), zero_of(x), y),
         below=(where,),
     ),
     node_rule(
@@ -266,7 +255,7 @@ RULES = (
         phase=CANONICALIZE,
         kind=EXACT,
         why="The condition is decided once for a chain of products: those of cotangents and slopes are.",
-        example=lambda x, y, z: where(less(x, y), where(less(x, y), z, _zero(z)) * y, _zero(z)),
+        example=lambda x, y, z: where(less(x, y), where(less(x, y), z, zero_of(z)) * y, zero_of(z)),
         below=BETWEEN,
     ),
     node_rule(
