@@ -46,3 +46,14 @@ def test_the_log_of_a_multiple_by_a_constant_is_that_of_the_sum_and_of_the_const
         output = tg.log(scale(tg.sum(tg.exp(x)), number))
         found = by_itself("logsumexp_from_log_of_multiple", [x], output, [np.array(row)])
         np.testing.assert_allclose(found, expected, rtol=1e-14, err_msg=str((row, number)))
+
+
+def test_the_logarithm_of_weights_of_a_simplex_is_that_of_a_softmax():
+    """They are joined of what is given and of its negative sum, so that pieces have maxima of their own."""
+    y = tg.tensor("y", shape=(3,))
+    x = tg.concatenate([y, -tg.sum(y, keepdims=True)])
+    e = tg.exp(x - tg.max(x))
+    written, meant = (
+        tg.function([y], [out], backend="perform").graph for out in (tg.log(e / tg.sum(e)), tg.log_softmax(x))
+    )
+    assert written == meant

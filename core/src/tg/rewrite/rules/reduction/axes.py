@@ -18,7 +18,7 @@ from tg.ops.indexing import Slice, flip
 from tg.ops.reduction import ArgReduce, Reduce
 from tg.ops.shape import Concatenate, ExpandDims, Reshape, Squeeze, Transpose, concatenate, expand_dims_at, reshape
 from tg.ops.sorting import Sort
-from tg.rewrite.phases import CANONICALIZE, EXACT, SIGNED_ZERO
+from tg.rewrite.phases import CANONICALIZE, EXACT, SIGNED_ZERO, SPECIALIZE
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.reduction.order import reordering
 from tg.rewrite.rules.shape import made_by, wanted_shape
@@ -330,5 +330,6 @@ RULES = (
         why="What is reduced need not be joined first.",
         below=(Concatenate,),
         examples=_examples(lambda x: concatenate([x, x], -1), -1),
+        extremes=SPECIALIZE,  # until then a softmax is looked for, which sees its operand and the maximum of that
     ),
 )

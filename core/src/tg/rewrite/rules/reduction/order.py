@@ -27,18 +27,20 @@ def reordering(
     why: str,
     below: tuple[object, ...],
     examples: tuple[Callable[..., Variable], Callable[..., Variable], Callable[..., Variable]],
+    extremes: str = CANONICALIZE,
 ) -> tuple[Rule, ...]:
     """One rule of `Reduce` for each class that reordering has: `reduce_…`, `extreme_…` and `sum_…` with `name`.
 
     Args:
         examples: one for each: of bool or integers, of an extreme of floats, of their sum.
+        extremes: the phase of that of extremes.
     """
     return tuple(
         node_rule(
             f"{prefix}_{name}",
             keys=(Reduce,),
             apply=_of_class(apply, kind),
-            phase=CANONICALIZE,
+            phase=extremes if prefix == "extreme" else CANONICALIZE,
             kind=kind,
             why=why,
             below=below,
