@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     Condition = Variable | bool  # True: everywhere; False: nowhere; else it broadcasts to the value, in its rank or 0-d
 
+MOST_TERMS: Final = 8  # of a disjunction, whose masks are joined where their scalars are one
 MOST_PARTS: Final = 32  # of a conjunction that are looked at
 LARGEST: Final = 1_000_000  # elements of conditions that are computed while a derivative is built
 MOVEMENTS: Final = (ExpandDims, Reshape, Squeeze, Transpose, Slice, Gather, BroadcastTo, SpecifyShape)
@@ -66,7 +68,19 @@ def either(a: Condition, b: Condition) -> Condition:
         if implies(a, b):
             return b
     (u, s), (v, t) = factors_of(a), factors_of(b)
-    return both(u, either(s, t)) if u is v and u is not True else computed(logical_or.op, a, b)
+    if u is v and u is not True:
+        return both(u, either(s, t))
+    terms = [*terms_of(a), *terms_of(b)]
+    scalars = {id(scalar): scalar for scalar, _ in terms}
+    if len(scalars) == len(terms) or len(scalars) == 1:
+        return computed(logical_or.op, a, b)
+    alike = [[mask for u, mask in terms if u is scalar] for scalar in scalars.values()]
+    parts = [both(scalar, disjunction(masks)) for scalar, masks in zip(scalars.values(), alike, strict=True)]
+    return functools.reduce(_or, sorted(parts, key=has_axes))
+
+
+def _or(a: Condition, b: Condition) -> Condition:
+    return True if a is True or b is True else computed(logical_or.op, a, b)
 
 
 def factors_of(s: Condition) -> tuple[Condition, Condition]:
@@ -90,14 +104,19 @@ def disjunction(parts: Iterable[Condition]) -> Condition:
 
 
 def terms_of(s: Condition) -> list[tuple[Condition, Condition]]:
-    """The factors of the parts of a disjunction."""
-    if s is False:
-        return []
-    if isinstance(s, Variable) and s.apply is not None and s.apply.key is logical_or:
-        parts = [factors_of(v) for v in s.apply.inputs]
-        if any(u is not True for u, _ in parts):
-            return parts
-    return [factors_of(s)]
+    """The factors of the parts of a disjunction, if one has a scalar."""
+    if isinstance(s, bool):
+        return [(True, True)] if s else []
+    parts, stack = [], [s]
+    while stack:
+        v = narrow(stack.pop())
+        if v.apply is not None and v.apply.key is logical_or:
+            stack += v.apply.inputs
+        else:
+            parts.append(factors_of(v))
+        if len(parts) + len(stack) > MOST_TERMS:
+            return [factors_of(s)]
+    return parts if any(u is not True for u, _ in parts) else [factors_of(s)]
 
 
 def opposite(a: Condition) -> Condition:

@@ -1,0 +1,52 @@
+"""Conditions of derivatives: scalars stay outside of masks, however many parts a disjunction has."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import tg
+from tg.gradient.conditions import any_along, both, either, has_axes
+from tg.graph.function_graph import freeze
+from tg.graph.interpret import interpret
+from tg.graph.nodes import Constant
+
+U, V, W = (tg.scalar(n, dtype="bool") for n in "uvw")
+FIRST, LAST = (Constant(np.array(bits)) for bits in ([True, False], [False, True]))
+CHOICES = [*itertools.product((False, True), repeat=3)]
+
+
+def truths(condition):
+    """What a condition is for each choice of the scalars."""
+    frozen = freeze([U, V, W], [condition])
+    return [
+        interpret(frozen, [np.array(b) for b in bits])[0].tolist()
+        for bits in itertools.product((False, True), repeat=3)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ([both(U, FIRST), V, both(U, LAST)], lambda u, v, w: u or v),
+        ([both(U, FIRST), both(V, FIRST), W, both(V, LAST), both(U, LAST)], lambda u, v, w: u or v or w),
+        ([both(U, FIRST), both(V, LAST), both(U, LAST)], lambda u, v, w: [u, u or v]),
+        ([both(U, FIRST), both(V, LAST), both(U, FIRST)], lambda u, v, w: [u, v]),
+    ],
+)
+def test_masks_of_one_scalar_are_joined_wherever_they_stand(parts, expected):
+    total = False
+    for part in parts:
+        total = either(total, part)
+    wanted = [expected(*bits) for bits in CHOICES]
+    is_list = [isinstance(a, list) for a in truths(total)]
+    assert [np.broadcast_to(a, 2).tolist() for a in truths(total)] == [np.broadcast_to(a, 2).tolist() for a in wanted]
+    assert any(is_list) is any(isinstance(a, list) for a in wanted)
+
+
+def test_whether_any_of_a_disjunction_holds_is_asked_of_scalars():
+    x = tg.tensor("x", shape=(2,))
+    total = either(either(both(U, FIRST), both(V, LAST)), W)
+    found = any_along(total, x, -1)
+    assert not has_axes(found)
+    assert truths(found) == [any(bits) for bits in CHOICES]
