@@ -15,7 +15,15 @@ from tg.rewrite.rules.catalog import PASSES, RULES
 CORE = Rewrites(RULES, PASSES)
 X, Y, S = tg.vector("x"), tg.vector("y"), tg.scalar("s")
 K, N = tg.scalar("k", "int64"), tg.scalar("n", "int64")
-ARRAYS = {X: np.array([0.5, -1.0, 2.0]), Y: np.array([3.0, 1.0, -2.0]), S: 0.25, K: np.int64(2), N: np.int64(3)}
+Z = tg.tensor("z", shape=(40,))
+ARRAYS = {
+    X: np.array([0.5, -1.0, 2.0]),
+    Y: np.array([3.0, 1.0, -2.0]),
+    S: 0.25,
+    K: np.int64(2),
+    N: np.int64(3),
+    Z: np.linspace(-1.5, 1.5, 40),
+}
 
 
 def loops(*outputs):
@@ -183,3 +191,54 @@ def test_branches_that_can_fail_do_so_without_their_results():
         interpret(frozen, arrays)
     arrays[2] = np.asarray(-0.5)
     np.testing.assert_array_equal(interpret(frozen, arrays)[0], ARRAYS[X])
+
+
+# --- conditions that depend on the step alone -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_condition_that_is_carried_of_constants_is_a_sequence_of_them(reverse):
+    at = tg.constant(np.arange(40) == 7)
+    (c, last), (ys, seen) = tg.scan(
+        lambda c, v: ((tg.where(c[1], c[0] * v[0], c[0] + v[0]), c[1] | v[1]), (c[0] + v[0], c[1])),
+        (0.5, False),
+        (Z, at),
+        reverse=reverse,
+    )
+    assert [facts(op) for op in loops(c, last, ys, seen)] == [(1, 2, 1, 0)]
+    assert [facts(op) for op in loops(last, seen)] == []
+
+
+def test_conditions_of_arrays_and_of_counts_are_sequences_of_constants():
+    (c, _, _), _ = tg.scan(
+        lambda c, v: (
+            (
+                tg.where(c[1], c[0] * v, c[0] + tg.cast(tg.any(c[1]), "float64")),
+                tg.concatenate([tg.ones(1, dtype="bool"), c[1][:-1]]),
+                ~c[2],
+            ),
+            None,
+        ),
+        (S * np.ones(3), np.zeros(3, bool), False),
+        Z,
+    )
+    assert [facts(op) for op in loops(c)] == [(1, 3, 0, 0)]
+
+
+def test_a_condition_of_what_a_step_computes_stays():
+    (c, d), _ = tg.scan(lambda c, v: ((c[0] + tg.where(c[1], v, 2.0), c[1] | (v > 1)), None), (0.0, False), Z)
+    assert [facts(op) for op in loops(c, d)] == [(2, 1, 0, 0)]
+
+
+def test_a_condition_that_begins_with_what_is_given_stays():
+    (c, d), _ = tg.scan(lambda c, v: ((c[0] + tg.where(c[1], v, 2.0), ~c[1]), None), (0.0, S > 0), Z)
+    assert [facts(op) for op in loops(c, d)] == [(2, 1, 0, 0)]
+
+
+def test_conditions_of_steps_that_are_checked_are_known_as_well():
+    def step(c, v):
+        held = tg.assert_(c[0], tg.all(tg.where(c[1], c[0], 1.0) < 1e6), "found too much")  # noqa: PT009
+        return (held + tg.where(c[1], v, 2.0), ~c[1]), None
+
+    (c, d), _ = tg.scan(step, (0.0, False), Z)
+    assert [facts(op) for op in loops(c, d)] == [(1, 2, 0, 0)]

@@ -6,32 +6,19 @@ loop over lanes each element would compute them again, so such a loop has none t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, final
 
 from tg.graph.frozen import FrozenGraph, Node
 from tg.ops.loops import Scan
-from tg.rewrite.rules.loops.steps import ancestors, with_parts
+from tg.rewrite.rules.loops.halves import division_of, halves
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tg.graph.frozen import Origin
     from tg.graph.op import Op
+    from tg.rewrite.rules.loops.halves import Division
     from tg.types.tensor_type import TensorType
-
-
-class Division(NamedTuple):
-    """The parts of the body of a loop.
-
-    Args:
-        alone: which carries are numbers that are computed without arrays.
-        numbers: what else the loop with arrays reads of the other in each step, values of the body.
-        traces: which results of a step are numbers of the first loop.
-    """
-
-    alone: tuple[int, ...]
-    numbers: tuple[int, ...]
-    traces: tuple[int, ...]
 
 
 def divided(frozen: FrozenGraph, chosen: Callable[[Node, Scan], bool]) -> FrozenGraph:
@@ -39,7 +26,7 @@ def divided(frozen: FrozenGraph, chosen: Callable[[Node, Scan], bool]) -> Frozen
     found: dict[int, tuple[Scan, Division]] = {}
     for k, node in enumerate(frozen.nodes):
         if isinstance(node.op, Scan):
-            division = division_of(node.op)
+            division = division_into_numbers(node.op)
             if division is not None and chosen(node, node.op):
                 found[k] = node.op, division
     if not found:
@@ -53,72 +40,22 @@ def divided(frozen: FrozenGraph, chosen: Callable[[Node, Scan], bool]) -> Frozen
     return copy.finished()
 
 
-def division_of(op: Scan) -> Division | None:
+def division_into_numbers(op: Scan) -> Division | None:
     """How a loop is divided; None where a number of a step depends on arrays, or none is computed."""
     body, n = op.body, op.carries
-    alone = {j for j in range(n) if not body.types[j].ndim}
-    while True:
-        numbers = _without_arrays(body, n, alone)
-        kept = {j for j in alone if body.outputs[j] in numbers}
-        if kept == alone:
-            break
-        alone = kept
-    single = [j for j, v in enumerate(body.outputs) if not body.types[v].ndim]
-    traces = tuple(j for j in single if j >= n)
-    if not all(j in alone if j < n else body.outputs[j] in numbers for j in single) or not single:
-        return None
-    inner = {v for v in numbers if v in alone or v >= body.arity + len(body.constants)}
-    read = {v for node in body.nodes if numbers.isdisjoint(node.outputs) for v in node.inputs}
-    return Division(tuple(sorted(alone)), tuple(sorted(read & inner)), traces)
-
-
-def _without_arrays(body: FrozenGraph, carries: int, alone: set[int]) -> set[int]:
-    """The values of a step that are numbers computed of numbers, if these carries are."""
     first = body.arity + len(body.constants)
-    found = {k for k in range(first) if not body.types[k].ndim and (k >= carries or k in alone)}
-    for node in body.nodes:
-        is_simple = node.op.pointwise and not node.op.calls_python and not node.op.has_effect
-        if is_simple and found.issuperset(node.inputs):
-            found.update(node.outputs)
-    return found
+    single = [j for j, v in enumerate(body.outputs) if not body.types[v].ndim]
+    if not single:
+        return None
+    given = [k for k in range(n, first) if not body.types[k].ndim]
+    division = division_of(op, [j for j in single if j < n], given, _is_simple)
+    if division is None or len(division.alone) + len(division.traces) < len(single):
+        return None
+    return division
 
 
-class _Half(NamedTuple):
-    """A loop that computes a part of what another does."""
-
-    op: Scan
-    operands: list[int]
-    """Of the other's operands from the first carry on, or ~k for trace k of the first half."""
-    results: list[int]
-    """Which of the other's results its first ones are."""
-
-
-def _halves(op: Scan, division: Division) -> tuple[_Half, _Half]:
-    """The loop of numbers, which traces what the other reads after its own results, and that of arrays."""
-    alone, numbers, traces = division
-    others = [j for j in range(op.carries) if j not in alone]
-    arrays = [j for j in range(op.carries, len(op.body.outputs)) if j not in traces]
-    made = {v: ~(len(traces) + k) for k, v in enumerate(numbers)}
-    return _half(op, alone, traces, dict.fromkeys(numbers)), _half(op, others, arrays, made)
-
-
-def _half(op: Scan, carries: Sequence[int], traces: Sequence[int], numbers: Mapping[int, int | None]) -> _Half:
-    """A loop of some carries and traces: of numbers it traces those without a place, and reads others from there."""
-    body, n = op.body, op.carries
-    given = {v: place for v, place in numbers.items() if place is not None}
-    outputs = [*(body.outputs[j] for j in (*carries, *traces)), *(v for v in numbers if v not in given)]
-    needed = _needed(body, outputs, given)
-    sequences = [k for k in range(n, n + op.sequences) if k in needed]
-    captured = [k for k in range(n + op.sequences, body.arity) if k in needed]
-    part = with_parts(body, [*carries, *sequences, *given, *captured], outputs)
-    loop = Scan(part, len(carries), len(sequences) + len(given), op.length, op.reverse, op.told)
-    return _Half(loop, [*carries, *sequences, *given.values(), *captured], [*carries, *traces])
-
-
-def _needed(body: FrozenGraph, outputs: Iterable[int], given: Mapping[int, int]) -> set[int]:
-    """What outputs are computed of where some values are given."""
-    makers = {number: node for node in body.nodes for number in node.outputs if number not in given}
-    return ancestors(makers, outputs)
+def _is_simple(node: Node) -> bool:
+    return node.op.pointwise and not node.op.calls_python and not node.op.has_effect
 
 
 @final
@@ -148,7 +85,7 @@ class _Copy:
         lengths, operands = node.inputs[: op.first], node.inputs[op.first :]
         read = [op.body.types[v].with_shape((op.length,)) for v in division.numbers]
         traced: Sequence[int] = ()
-        for half, more in zip(_halves(op, division), (read, ()), strict=True):
+        for half, more in zip(halves(op, division), (read, ()), strict=True):
             given = [self.number[operands[v]] if v >= 0 else traced[~v] for v in half.operands]
             results = [node.outputs[j] for j in half.results]
             self.add(k, half.op, [*(self.number[v] for v in lengths), *given], results, more)

@@ -25,7 +25,7 @@ from tg.ops.reduction import Reduce
 from tg.ops.shape import BroadcastTo, ExpandDims, Squeeze
 from tg.types.dtypes import is_inexact
 from tg.types.lengths import key
-from tg_native.fusion.divided import divided, division_of
+from tg_native.fusion.divided import divided, division_into_numbers
 from tg_native.fusion.fusion import kept_values
 from tg_native.fusion.lane_loops import LaneLoop, LaneStage
 from tg_native.fusion.resumed import Draft, resume
@@ -94,7 +94,7 @@ def _read_in(frozen: FrozenGraph) -> set[int]:
 
 def _divided(frozen: FrozenGraph, read: set[int]) -> FrozenGraph:
     """The graph with loops of their own for what is one number for all elements, where the rest is interchanged."""
-    if not any(isinstance(node.op, Scan) and division_of(node.op) is not None for node in frozen.nodes):
+    if not any(isinstance(node.op, Scan) and division_into_numbers(node.op) is not None for node in frozen.nodes):
         return frozen
     shapes = resolved(frozen)
 

@@ -263,6 +263,20 @@ def _two_chains(x: Variable) -> Variable:
     return add(over_numbers(x, lambda c, v: (c * exp(c) + v, c)), over_numbers(x, lambda c, v: (c + v, exp(c) * c)))
 
 
+TWINS = (
+    Pass(
+        "scan_twins",
+        keys=(Scan,),
+        phase=SPECIALIZE,
+        kind=EXACT,
+        why="A loop of which another computes all is not run again: neither is changed before in its own way.",
+        run=functools.partial(_without_siblings, least=1.0),
+        example=lambda x: [
+            over_numbers(x, lambda c, v: (c + exp(v), c)),
+            over_numbers(x, lambda c, v: (c + exp(v), c * exp(v))),
+        ],
+    ),
+)
 PASSES = (
     Pass(
         "scan_siblings",
