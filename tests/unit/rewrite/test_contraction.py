@@ -88,6 +88,13 @@ def test_the_gradient_of_a_product_with_a_transpose_has_no_transposed_result():
     assert not [n for n in frozen.nodes if n.op.name == "Transpose" and n.inputs[0] in results]
 
 
+def test_the_gradient_of_weights_that_several_examples_share_has_no_transposed_result():
+    frozen = rewritten([T, A], tg.grad(tg.sum(tg.square(T @ A.T)), A))
+    results = {n.outputs[0] for n in frozen.nodes if n.op.name == "MatMul"}
+    assert results
+    assert not [n for n in frozen.nodes if n.op.name == "Transpose" and n.inputs[0] in results]
+
+
 def test_a_chain_with_known_lengths_is_multiplied_in_the_cheapest_order():
     sizes = (40, 2, 30, 3, 50, 7, 20)
     inputs = [tg.tensor(f"x{k}", shape=pair) for k, pair in enumerate(itertools.pairwise(sizes))]

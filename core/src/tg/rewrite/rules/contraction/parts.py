@@ -199,15 +199,6 @@ RULES = (
 
 PASSES = (
     Pass(
-        "transpose_of_matmul",
-        phase=CANONICALIZE,
-        keys=(MatMul,),
-        kind=REASSOCIATES,
-        why="Operands are transposed at no cost, results are moved.",
-        run=_each(_transpose_of_product),
-        example=lambda x, y: swapped(matmul(swapped(x), y)),
-    ),
-    Pass(
         "sum_of_matmul",
         phase=CANONICALIZE,
         keys=(MatMul,),
@@ -215,6 +206,15 @@ PASSES = (
         why="The sum of a product is a product of sums: no matrix is made, or a smaller one.",
         run=_each(_sum_of_product),
         example=lambda x, y: Reduce(add, (-1,))(matmul(x, y)),
+    ),
+    Pass(
+        "transpose_of_matmul",
+        phase=CANONICALIZE,
+        keys=(MatMul,),
+        kind=REASSOCIATES,
+        why="Operands are transposed at no cost, results are moved.",
+        run=_each(_transpose_of_product),
+        example=lambda x, y: swapped(matmul(swapped(x), y)),
     ),
     Pass(
         "diagonal_of_matmul",
