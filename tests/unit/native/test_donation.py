@@ -3,20 +3,18 @@
 import tg
 from tg.graph.function_graph import freeze
 from tg.link.schedule import Run, schedule
-from tg.ops.indexing import Slice
-from tg.ops.shape import BroadcastTo, Transpose
 from tg_native.fusion.fused import fuse
 from tg_native.fusion.fusion import Choices
-from tg_native.plan.donation import IN_ORDER, Donation, Written
+from tg_native.plan.donation import VIEWS, Donation, Written, readers_of_inputs
 
-VIEWS = (*IN_ORDER, Slice, BroadcastTo, Transpose)
 ROWS = Choices(ends=lambda node, graph: True, rows=True)
 
 
 def order_of(graph, pairs):
     """The nodes as they run where the outputs of some pairs come last."""
     makers = {n: k for k, node in enumerate(graph.nodes) for n in node.outputs}
-    last = tuple(dict.fromkeys(makers[n] for k, _ in pairs if (n := graph.outputs[k]) in makers))
+    readers = readers_of_inputs(graph, {j for _, j in pairs})
+    last = {makers[n]: readers[j] - {makers[n]} for k, j in pairs if (n := graph.outputs[k]) in makers}
     return [step.node for step in schedule(graph, makers, last) if isinstance(step, Run)]
 
 
@@ -108,9 +106,30 @@ def test_a_row_is_read_before_it_is_written():
     assert pairs_of([w], [y, again], choices=ROWS) == ()
 
 
-def test_nodes_that_are_to_be_last_come_last():
-    w, g, _ = variables()
-    graph = freeze([w, g], [w + g, tg.exp(w) * tg.exp(g)])
+def test_what_overwrites_comes_behind_what_reads_and_before_what_does_not():
+    w, g, v = variables()
+    graph = freeze([w, g, v], [w + g, tg.exp(w) * tg.exp(g), tg.sinh(tg.cosh(v))])
     order = order_of(graph, [(0, 0)])
-    assert graph.outputs[0] in graph.nodes[order[-1]].outputs
+    names = [graph.nodes[k].op.name for k in order]
+    assert [*map(names.index, ("exp", "add", "multiply"))] == sorted(map(names.index, ("exp", "add", "multiply")))
+    assert max(k for k, node in enumerate(order) if 0 in graph.nodes[node].inputs) == names.index("add")
+    assert names.index("add") < names.index("cosh") < names.index("sinh")
     assert sorted(order) == list(range(len(graph.nodes)))
+
+
+def test_each_layer_is_updated_before_the_next_gradient():
+    x, layers = tg.matrix("x", shape=(3, 4)), [tg.matrix(f"w{k}", shape=(4, 4)) for k in range(5)]
+    y = x
+    for w in layers:
+        y = tg.tanh(y @ w.T)
+    updated = [w - 0.1 * slope for w, slope in zip(layers, tg.grad(tg.sum(y), layers), strict=True)]
+    graph = freeze([*layers, x], updated)
+    order = order_of(graph, [(k, k) for k in range(5)])
+    makers = {n: at for at, node in enumerate(order) for n in graph.nodes[node].outputs}
+    writes = [makers[graph.outputs[k]] for k in range(5)]
+    products = [at for at, node in enumerate(order) if graph.nodes[node].op.name == "MatMul"]
+    assert writes[1:] == sorted(writes[1:], reverse=True)
+    for at in writes:
+        assert at - max(p for p in products if p < at) <= 4  # scaled and subtracted at once
+    readers = readers_of_inputs(graph, range(5))
+    assert all(writes[k] == max(order.index(node) for node in readers[k]) for k in range(5))

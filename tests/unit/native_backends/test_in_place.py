@@ -524,6 +524,33 @@ def test_a_cache_that_is_smaller_than_what_is_made_of_it_is_copied():
     assert np.array_equal(values[0], before)
 
 
+def test_layers_are_updated_one_by_one():
+    x, start = tg.matrix("x"), [numbers(64, 64, seed=k) / 8 for k in range(4)]
+
+    def build(values):
+        w = [tg.shared(value, f"w{k}", shape=value.shape) for k, value in enumerate(values)]
+        y = x
+        for v in w:
+            y = tg.tanh(y @ v.T)
+        return w, {v: v - 0.1 * slope for v, slope in zip(w, tg.grad(tg.sum(y), w), strict=True)}
+
+    (found, updates), (wanted, same) = build(start), build(start)
+    f, g = updating(updates, inputs=[x]), tg.function([x], [], updates=same, backend="perform")
+    assert len(f.reused) == 4
+    for count in (5, 3):
+        f(numbers(count, 64))
+        g(numbers(count, 64))
+        for v, u in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(v.get_value(), u.get_value(), rtol=1e-12, atol=1e-14)
+
+
+def test_what_can_be_interrupted_comes_before_what_is_written():
+    w, n = tg.shared(numbers(N), "w"), tg.scalar("n", "int64")
+    step = tg.while_loop(lambda c: c[0] < n, lambda c: [c[0] + 1, tg.sin(c[1]) @ tg.ones((9, 9))], [0, tg.ones(9)])
+    f = updating({w: w + 1.0}, [step[1]], [n])
+    assert f.reused == [(1, 1)]
+
+
 def test_arrays_that_cannot_be_overwritten_are_left_alone():
     x, y = tg.vector("x"), tg.vector("y")
     f = tg.function([x, y], x * 2.0 + y, backend="c", donate=[x, y])

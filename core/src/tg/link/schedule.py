@@ -25,21 +25,74 @@ class Test(NamedTuple):
     check: int
 
 
-def schedule(graph: FrozenGraph, makers: Mapping[int, int], last: Collection[int] = ()) -> list[Run | Test]:
+def schedule(
+    graph: FrozenGraph, makers: Mapping[int, int], waiting: Mapping[int, Collection[int]] | None = None
+) -> list[Run | Test]:
     """Checks in their order, each after what it needs and no more, then all other nodes.
 
-    So nothing runs that an earlier check forbids, and the first check that fails is the first of the graph. The nodes
-    `last` come at the end, behind what they need, unless others need them.
+    So nothing runs that an earlier check forbids, and the first check that fails is the first of the graph.
+
+    Args:
+        waiting: nodes that write where others read, with those others: behind them and all checks, each runs as early
+            as it can, and what it alone needs runs right before it.
     """
-    order = _Order(graph, makers)
+    order, waiting = _Order(graph, makers), waiting or {}
     for k, check in enumerate(graph.checks):
         order.place((check.condition, *check.values))
         order.steps.append(Test(k))
-    order.place(n for n in graph.outputs if makers.get(n) not in last)
-    order.place(n for node in last for n in graph.nodes[node].inputs if makers.get(n) not in last)
+    order.place(n for n in graph.outputs if makers.get(n) not in waiting)
+    order.place(n for node in waiting for n in graph.nodes[node].inputs if makers.get(n) not in waiting)
     order.place(graph.outputs)
     order.place(n for node in graph.nodes for n in node.outputs)
-    return with_last_uses(graph, order.steps, graph.outputs)
+    steps = _brought_forward(graph, makers, order.steps, waiting) if waiting else order.steps
+    return with_last_uses(graph, steps, graph.outputs)
+
+
+def _brought_forward(
+    graph: FrozenGraph, makers: Mapping[int, int], steps: list[int | Test], waiting: Mapping[int, Collection[int]]
+) -> list[int | Test]:
+    """The steps in an order of which each waiting node, with what it alone needs, runs as early as it can."""
+    place = {step: at for at, step in enumerate(steps) if not isinstance(step, Test)}
+    checked = max((at for at, step in enumerate(steps) if isinstance(step, Test)), default=-1)
+    uses = _uses(graph, makers)
+    behind: dict[int, list[int]] = {}  # steps, by the place behind which they come
+    moved: set[int] = set()
+    for node, others in waiting.items():
+        own = _needed_alone(node, graph, makers, uses)
+        needed = {makers[n] for k in own for n in graph.nodes[k].inputs if n in makers}
+        at = max((place[k] for k in (*needed, *others) if k not in own), default=-1)
+        later = [k for k in own if place[k] > max(at, checked)]
+        behind.setdefault(max(at, checked), []).extend(later)
+        moved.update(later)
+    found: list[int | Test] = []
+    for at in range(-1, len(steps)):
+        found += [step for step in steps[max(at, 0) : at + 1] if step not in moved]
+        found += sorted(behind.get(at, ()), key=lambda k: place[k])
+    return found
+
+
+def _uses(graph: FrozenGraph, makers: Mapping[int, int]) -> dict[int, int]:
+    """How often the results of each node are read."""
+    uses = dict.fromkeys(range(len(graph.nodes)), 0)
+    read = [n for check in graph.checks for n in (check.condition, *check.values)]
+    for n in (*graph.outputs, *read, *(n for node in graph.nodes for n in node.inputs)):
+        if n in makers:
+            uses[makers[n]] += 1
+    return uses
+
+
+def _needed_alone(node: int, graph: FrozenGraph, makers: Mapping[int, int], uses: Mapping[int, int]) -> set[int]:
+    """A node and those whose results nothing else needs."""
+    own, stack, counts = {node}, [node], dict[int, int]()
+    while stack:
+        for n in graph.nodes[stack.pop()].inputs:
+            if n in makers:
+                below = makers[n]
+                counts[below] = counts.get(below, 0) + 1
+                if counts[below] == uses[below]:
+                    own.add(below)
+                    stack.append(below)
+    return own
 
 
 def plan_schedule(graph: FrozenGraph, makers: Mapping[int, int], wanted: Iterable[int]) -> list[Run | Test]:

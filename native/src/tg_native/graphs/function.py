@@ -62,7 +62,7 @@ class GraphFunction(Statements):
         self.values: dict[int, Value] = {}
         self.parameters: list[str] = []
         self.marks: dict[int, int] = {}  # line -> node, for the user's lines in the source that is shown
-        self.reserved: tuple[int, ...] = ()  # bytes of arrays, taken before anything is overwritten
+        self.overwrites_late = False  # whether inputs are overwritten when all else is done
         self.outputs = Outputs(self)
 
     def text(self) -> str:
@@ -85,14 +85,15 @@ class GraphFunction(Statements):
                 self.overwriting.begin(step.node)
                 self._node(step)
         (self.outputs.store_lengths if self.plans else self.outputs.store)()
+        self.overwriting.take_early()
         return self.assembled()
 
     def _schedule(self) -> Iterable[Run | Test | Tiles]:
         if self.plans:
             lengths = (d for number in self.graph.outputs for d in self.shape(number))
             return plan_schedule(self.graph, self.makers, {number_of(a) for d in lengths for a in atoms(d)})
-        steps = schedule(self.graph, self.makers, self.overwriting.last)
-        # threads share whole loops; what shares memory with an input is written when all else is done
+        steps = schedule(self.graph, self.makers, self.overwriting.waiting)
+        # threads share whole loops; what shares memory with an input is written when nothing reads that any more
         is_alone = self.unit.threads == 1 and not self.overwriting.pairs
         return in_tiles(steps, self.graph, self.shapes.types) if is_alone else steps
 

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, Final, final
 
-from tg_native.plan.donation import Donation, Written
+from tg.types.lengths import Length, atoms, key
+from tg_native.plan.donation import Donation, Written, readers_of_inputs
+from tg_native.plan.shapes import number_of
 from tg_native.plan.values import Array, Scalar, count
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from tg_native.graphs.function import GraphFunction
     from tg_native.plan.values import Value
+
+WORD: Final = re.compile(r"(?<![\w.])\w+")
 
 
 @final
 class Overwriting:
     """The pairs of an output and an input that may share memory, and what the function in the making does with both.
 
-    The nodes that make such outputs come last, what can fail about their lengths is looked at before the first of
-    them, pointers of pairs are told apart by no promise, and what an output begins as is copied only into memory of
-    its own.
+    The nodes that make such outputs come behind all that reads those inputs, what can fail about lengths is looked at
+    before the first of them and memory for later nodes is taken there, pointers of pairs are told apart by no promise,
+    and what an output begins as is copied only into memory of its own.
     """
 
     def __init__(self, function: GraphFunction) -> None:
@@ -29,34 +36,88 @@ class Overwriting:
         self._donation = Donation(graph, function.unit.request.reusable if may_share else ())
         self.pairs = self._donation.pairs
         self._written = {k: number for number, k in function.outputs.targets.items()}
-        numbers = (self._written.get(k, graph.outputs[k]) for k, _ in self.pairs)
-        self.last = tuple(dict.fromkeys(function.makers[n] for n in numbers if n in function.makers))
         self.pointers = frozenset(name for k, j in self.pairs for name in self._pointers(k, j))
         self._order: list[int] = []
         self._roots = {j: frozenset((j,)) for j in range(graph.arity) if graph.types[j].ndim}
         self._guarded: set[int] = set()
-        self._is_ready = not self.last
+        self._room: int | None = None  # the line before the first node that may overwrite
+        self._named: frozenset[object] = frozenset()  # the lengths that have names there
 
     def _pointers(self, k: int, j: int) -> tuple[str, ...]:
         own = self.function.values[j]
         return (self.function.outputs.pointers[k], own.pointer if isinstance(own, Array) else own.text)
 
+    @functools.cached_property
+    def waiting(self) -> dict[int, frozenset[int]]:
+        """The nodes that make outputs of pairs, with those behind which they come: readers of the inputs, or all."""
+        function, found = self.function, dict[int, frozenset[int]]()
+        readers = readers_of_inputs(function.graph, {j for _, j in self.pairs})
+        for k, j in self.pairs:
+            node = function.makers.get(self._written.get(k, function.graph.outputs[k]))
+            if node is not None:
+                found[node] = found.get(node, frozenset()) | readers[j]
+        if function.overwrites_late:
+            others = frozenset(range(len(function.graph.nodes))) - found.keys()
+            return dict.fromkeys(found, others)
+        return {node: behind - {node} for node, behind in found.items()}
+
     def begin(self, node: int) -> None:
         """A node is about to be written."""
         self._order.append(node)
-        if not self._is_ready and node in self.last:
-            self._is_ready = True
+        if self._room is None and node in self.waiting:
             self._require_lengths()
-            self.function.memory.reserve(self.function.reserved)
+            function = self.function
+            self._named = frozenset(function.known_lengths)
+            self._room = len(function.lines)
+            function.lines.append(None)
 
     def _require_lengths(self) -> None:
-        """Whatever can be wrong with the lengths of what may be overwritten, before anything is."""
-        function, known = self.function, set(self.function.values)
-        for k, number in self._written.items():
-            node = function.makers.get(number)
-            if node in self.last and number not in known and known.issuperset(function.graph.nodes[node].inputs):
+        """Whatever can be wrong with lengths that are known, before anything is overwritten."""
+        function, written = self.function, frozenset(self._order[:-1])
+        for node in range(len(function.graph.nodes)):
+            if node not in written and self._has_known_lengths(node):
                 function.require_lengths(node)
+        for k, number in self._written.items():
+            if number not in function.values and self._are_known(function.shape(number)):
                 function.outputs.require_known_lengths(k, function.shape(number))
+
+    def _has_known_lengths(self, node: int) -> bool:
+        function = self.function
+        one = function.graph.nodes[node]
+        equal = [n for pair in function.shapes.equal[node] for n in pair]
+        return self._are_known([*equal, *(n for number in (*one.inputs, *one.outputs) for n in function.shape(number))])
+
+    def _are_known(self, lengths: Iterable[Any]) -> bool:
+        """Whether lengths follow from what has been written; if so, they get names."""
+        function, lengths = self.function, [n for n in lengths if type(n) is Length]
+        are_known = all(
+            atom in function.known_atoms or isinstance(function.values.get(number_of(atom)), Scalar)
+            for n in lengths
+            for atom in atoms(n)
+        )
+        if are_known:
+            for n in lengths:
+                function.length(n)
+        return are_known
+
+    def take_early(self) -> None:
+        """Take memory before the first write that is taken behind it, so that nothing fails there for want of it.
+
+        Not where that is known to be more than what would be copied: then copies take less.
+        """
+        function, room = self.function, self._room
+        if room is None:
+            return
+        late = [take for take in function.memory.takes if take.line > room and self._has_names(take.shape)]
+        counts = [(count(function.shape(j)), function.graph.types[j].numpy_dtype) for _, j in self.pairs]
+        saved = sum(n * dtype.itemsize for n, dtype in counts if isinstance(n, int))
+        if sum(int(take.size) for take in late if take.size.isdigit()) <= saved:
+            function.lines[room] = " ".join(str(function.lines[take.line]) for take in late) or None
+            for take in late:
+                function.lines[take.line] = None
+
+    def _has_names(self, shape: Sequence[int | Length]) -> bool:
+        return all(type(n) is not Length or key(n) in self._named for n in shape)
 
     def made(self, node: int) -> None:
         """A node is written: which of its results lie in the memory of inputs."""
@@ -92,30 +153,33 @@ class Overwriting:
 
     def legal(self) -> tuple[tuple[int, int], ...]:
         """The pairs that may share memory: legal ones, of which nothing fails after the first write."""
-        if not self.pairs:
-            return ()
+        safe = [pair for pair in self.pairs if self._is_safe(pair)]
+        return self._legal(safe) if safe else ()
+
+    @property
+    def fails_late(self) -> bool:
+        """Whether a pair could share memory if all else were done before."""
+        unsafe = [pair for pair in self.pairs if not self._is_safe(pair)]
+        return bool(unsafe) and not self.function.overwrites_late and bool(self._legal(unsafe))
+
+    def _legal(self, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
         function = self.function
-        leaves = (at for at, line in enumerate(function.lines) if line is not None and function.leaves in line)
-        fails = max(leaves, default=-1)
-        safe = [(k, j) for k, j in self.pairs if self._first_write(k) > fails]
         direct = {k: n for k, n in self._written.items() if isinstance(function.values[n], Array)}
-        return self._donation.legal(safe, Written(self._order, self._roots, direct))
+        return self._donation.legal(pairs, Written(self._order, self._roots, direct))
 
-    def late(self) -> tuple[int, ...]:
-        """The sizes of memory that is taken after the first write, which therefore is not one into an input's memory.
+    def _is_safe(self, pair: tuple[int, int]) -> bool:
+        fails, first = self._lines
+        return first.get(self.function.outputs.pointers[pair[0]], len(self.function.lines)) > fails
 
-        None where they are more than what would be copied: then that takes less.
-        """
-        first = min((self._first_write(k) for k, _ in self.pairs), default=-1)
-        sizes = [size for at, size in self.function.memory.takes if at > first >= 0]
-        if not all(size.isdigit() for size in sizes):
-            return ()
-        counts = [(count(self.function.shape(j)), self.function.graph.types[j].numpy_dtype) for _, j in self.pairs]
-        saved = sum(n * dtype.itemsize for n, dtype in counts if isinstance(n, int))
-        return tuple(map(int, sizes)) if sum(map(int, sizes)) <= saved else ()
-
-    def _first_write(self, k: int) -> int:
-        name = re.compile(rf"(?<![\w.]){re.escape(self.function.outputs.pointers[k])}(?![\w.])")
-        lines = enumerate(self.function.lines)
-        found = (at for at, line in lines if line is not None and at not in self._guarded and name.search(line))
-        return next(found, len(self.function.lines))
+    @functools.cached_property
+    def _lines(self) -> tuple[int, dict[str, int]]:
+        """The last line that may leave the function, and those where outputs are first written."""
+        fails, first = -1, dict[str, int]()
+        names = {self.function.outputs.pointers[k] for k, _ in self.pairs}
+        for at, line in enumerate(self.function.lines):
+            if line is not None and self.function.leaves in line:
+                fails = at
+            if line is not None and at not in self._guarded:
+                for name in names.intersection(WORD.findall(line)):
+                    first.setdefault(name, at)
+        return fails, first

@@ -59,9 +59,9 @@ class Unit(abc.ABC):
     def _write(self, graph: FrozenGraph) -> GraphFunction:
         main = self.graph_function(graph, NAMES["run"], is_main=True)
         text = main.text()
-        if late := main.overwriting.late():
+        if main.overwriting.fails_late:
             main = self.graph_function(graph, NAMES["run"], is_main=True)
-            main.reserved = late
+            main.overwrites_late = True
             text = main.text()
         self.texts.append((text, main))
         if needs_plan(graph):

@@ -14,21 +14,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from tg.ops.indexing import Scatter, SliceUpdate
-from tg.ops.shape import ExpandDims, Named, Reshape, Squeeze
+from tg.ops.indexing import Scatter, Slice, SliceUpdate
+from tg.ops.shape import BroadcastTo, ExpandDims, Named, Reshape, Squeeze, Transpose
 from tg.types.lengths import same
 from tg_native.fusion.loop import Loop
 from tg_native.plan.shapes import follows_from_inputs, resolved
 from tg_native.plan.values import is_one
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from tg.graph.frozen import FrozenGraph, Node
 
     Pair = tuple[int, int]  # an output and an input, by their places
 
 IN_ORDER: Final = (ExpandDims, Named, Reshape, Squeeze)  # results have the elements of the operand, in their order
+VIEWS: Final = (*IN_ORDER, BroadcastTo, Slice, Transpose)
 NONE: Final[frozenset[int]] = frozenset()
 
 
@@ -118,6 +119,19 @@ class Donation:
         shapes = [self._shapes[n] for k in operands if self.graph.types[n := node.inputs[k]].ndim]
         columns = zip(self._shapes[number], *shapes, strict=True)
         return all(same(n, m) or is_one(m) for n, *others in columns for m in others)
+
+
+def readers_of_inputs(graph: FrozenGraph, inputs: Collection[int]) -> dict[int, frozenset[int]]:
+    """The nodes that read each of some inputs, or what may be a view of it."""
+    readers: dict[int, set[int]] = {j: set() for j in inputs}
+    below: dict[int, set[int]] = {j: {j} for j in inputs}  # of each value: the inputs that it may be a view of
+    for k, node in enumerate(graph.nodes):
+        read = {j for n in node.inputs for j in below.get(n, ())}
+        for j in read:
+            readers[j].add(k)
+        if read and isinstance(node.op, VIEWS):
+            below.update((n, read) for n in node.outputs)
+    return {j: frozenset(found) for j, found in readers.items()}
 
 
 @final

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from tg_native.plan.values import Array, count
 
@@ -29,6 +29,14 @@ class Buffer:
         self.users: set[int] = set()
 
 
+class Take(NamedTuple):
+    """The line that takes memory on the heap, the text of its size, and the shape of the array that it is for."""
+
+    line: int
+    size: str
+    shape: tuple[int | Length, ...]
+
+
 class Memory(abc.ABC):
     """Hands out the buffers of one generated function.
 
@@ -45,7 +53,7 @@ class Memory(abc.ABC):
         self.lines, self._length_text, self.need = lines, length_text, need
         self.frames: list[str] = []  # declarations
         self.heap: list[Buffer] = []
-        self.takes: list[tuple[int, str]] = []  # the lines that take memory on the heap, and sizes
+        self.takes: list[Take] = []
         self._fresh: list[Buffer] = []
         self._free: dict[str, list[tuple[Buffer, int]]] = {}
         self._used = 0
@@ -99,20 +107,11 @@ class Memory(abc.ABC):
             self.frames.append(self.frame(buffer.name, bytes_))
             self._used += bytes_
         if buffer is None:
-            buffer = self._on_heap(size)
+            buffer = self.adopted(size)
+            self.takes.append(Take(len(self.lines), size, tuple(shape)))
+            self.taken(buffer.name, size)
         self._fresh.append(buffer)
         return buffer
-
-    def _on_heap(self, size: str) -> Buffer:
-        buffer = self.adopted(size)
-        self.takes.append((len(self.lines), size))
-        self.taken(buffer.name, size)
-        return buffer
-
-    def reserve(self, sizes: Iterable[int]) -> None:
-        """Take memory now, after which the function must not fail, for arrays of these sizes."""
-        for size in map(str, sizes):
-            self._release(self._on_heap(size))
 
     def adopted(self, size: str) -> Buffer:
         """A pointer to memory that something else takes, to be released here."""
