@@ -78,3 +78,17 @@ def test_vectors_of_lengths_that_are_not_known_are_no_products_with_what_memory_
         np.full(200, np.nan)  # memory that the result is likely to get
         assert (run(ones, ones[:, :1]) == 200).all()
         assert (run(ones[:1], ones) == 200).all()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_a_vector_beside_a_matrix_that_is_read_once(backend, dtype):
+    rng, k, n = np.random.default_rng(4), 701, 803  # no multiples of lanes; over a megabyte of float32
+    a, b = numbers(rng, (2, 1, k), dtype), numbers(rng, (k, n), dtype)
+    x, y, turned = (tg.Variable(TensorType(dtype, v.shape)) for v in (a, b, b.T))
+    row, spread = x[0], tg.concatenate([x[0], x[1]]).T[:, 1:]
+    outputs = [row @ y, row @ turned.T, y.T @ row.T, turned @ row.T, x @ y, tg.relu(row @ y + 1), y.T @ spread]
+    run = tg.function([x, y, turned], outputs, backend=backend)
+    one, both = product(a[0], b), product(a[:, 0], b)
+    wanted = [one, one, one.T, one.T, both[:, None], np.maximum(one + 1, 0), both[1:].T]
+    for found, right in zip(run(a, b, b.T), wanted, strict=True):
+        assert np.array_equal(found, right)

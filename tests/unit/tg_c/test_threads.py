@@ -323,6 +323,17 @@ def test_there_are_as_many_threads_as_any_function_may_have():
     assert pool.threads() >= 3
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_vector_beside_a_matrix_that_is_read_once(dtype):
+    shapes = (1, 5003), (5003, 1021), (1021, 5003)  # large enough to be shared
+    row, y, turned = (tg.tensor(name, dtype, shape) for name, shape in zip("xyz", shapes, strict=True))
+    alone, shared = both([row, y, turned], [row @ y, row @ turned.T, y.T @ row.T, turned @ row.T])
+    arrays = [drawn(*shape, dtype=dtype) for shape in shapes]
+    for found, wanted in zip(shared(*arrays), alone(*arrays), strict=True):
+        assert np.array_equal(found, wanted)
+    assert shared.source().count("= tg_parts(") == 4
+
+
 @pytest.mark.usefixtures("anything")
 def test_many_threads_may_call_at_once():
     x = tg.vector("x")

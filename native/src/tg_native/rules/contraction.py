@@ -1,13 +1,18 @@
 """Products of matrices: by the BLAS of the process, or by plain loops, where it is not worth a call or has no dtype.
 
 BLAS reads transposed matrices by flags. Halves are multiplied as float32 and rounded once, as on the reference.
+
+A vector times a matrix that no cache holds takes as long as the matrix takes to be read, which is fastest from its
+beginning to its end: the machine reads ahead of one stream, where OpenBLAS reads several rows at once. Of 2 to 25 MB of
+float32, transposed, its `gemv` reads 15 GB/s (21 where rows are long), one row at a time 24 to 28; not transposed, with
+rows of 768, 19 and 22 to 27 (one core of an AMD Zen 5, which reads 28; AVX-512).
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from tg.ops import contraction as t
 from tg.types.lengths import is_natural, maximum
@@ -36,6 +41,8 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = 192  # of a product that are multiplied at once at least, where each part is worked on when it is done
 COLUMNS_BYTES: Final = 2**19  # of such parts: half of a second cache
+STREAMED: Final = 2**20  # bytes of a matrix that is read once; a smaller one is in a cache, where OpenBLAS is as fast
+SUMS: Final = 2**13  # bytes of sums to which each row of it is added; with more of them OpenBLAS is as fast
 ROWS: Final = 4  # of a plain product that are computed at once, for which a row of the other matrix is read once
 VECTORS: Final = 2  # of each of them: a line of the cache
 
@@ -84,6 +91,29 @@ def _lead(v: Array, axis: int, blas: Blas) -> int | Length:
     return least if is_one(v.shape[other]) else maximum(v.strides[other], least)
 
 
+# --- what is read once -----------------------------------------------------------------------------------------------
+
+
+class Stream(NamedTuple):
+    """How a matrix beside a vector is read row by row: how many sums there are, and whether each is of one row."""
+
+    sums: int
+    has_dots: bool
+
+
+def _stream_of(x: Array, y: Array, blas: Blas) -> Stream | None:
+    """How a matrix beside a vector is read from its beginning to its end, if that is faster than by BLAS."""
+    if is_one(x.shape[-2]) == is_one(y.shape[-1]) or not blas.has_vectors:
+        return None
+    matrix, along, vector = (x, -1, y.strides[-2]) if is_one(y.shape[-1]) else (y, -2, x.strides[-1])
+    count, k, item = matrix.shape[-3 - along], matrix.shape[along], item_size(matrix.dtype)
+    if type(count) is not int or type(k) is not int or count * k * item < STREAMED:
+        return None
+    if is_one(matrix.strides[along]):
+        return Stream(count, has_dots=True) if is_one(vector) else None
+    return Stream(count, has_dots=False) if is_one(matrix.strides[-3 - along]) and count * item <= SUMS else None
+
+
 @final
 class Product:
     """The function of a product in the making: of x (m, k) and y (k, n), at each index of the leading axes."""
@@ -92,8 +122,14 @@ class Product:
         self.site, self.arrays, self.dtype, self.blas = site, (x, y, z), z.dtype, blas
         self.lengths = (x.shape[-2], y.shape[-1], x.shape[-1])
         self.is_column = is_one(y.shape[-1])
-        vectors = VECTORS if blas is None else 1
-        self.kernel = site.kernel([z.dtype], vectors, x.shape[-1] if self.is_column else y.shape[-1])
+        self.stream = None if blas is None else _stream_of(x, y, blas)
+        has_dots = self.is_column if self.stream is None else self.stream.has_dots
+        along = x.shape[-1] if has_dots else x.shape[-2] if self.is_column else y.shape[-1]
+        vectors = VECTORS if blas is None or (self.stream is not None and has_dots) else 1
+        self.kernel = site.kernel([z.dtype], vectors, along)
+        if self.stream is not None and all(map(is_one, z.shape[:-2])):
+            unit = 0 if has_dots else self.kernel.body.lanes
+            site.divide(self.kernel, (self.stream.sums, x.shape[-1]), (), [z.dtype], unit=unit)
         self.body = self.kernel.body
         self.terms = Terms(site, self.body, z.dtype)
         self.pointers = (self.kernel.read(x), self.kernel.read(y), self.kernel.write(z))
@@ -131,7 +167,7 @@ class Product:
         else:
             is_small = self.m * self.n * self.k < SMALL
             self.body.either(is_small, lambda: everywhere(plain), lambda: by_blas(blas))
-        kernel.streams = end is None
+        kernel.streams = end is None and self.stream is None
         self.site.run(kernel)
 
     def _terms(self) -> float:
@@ -194,7 +230,7 @@ class Product:
             loaded = kernel.load(x, a.strides[-1], block), kernel.load(y, b.strides[-2], block)
             factor, element = map(self.terms.wide, loaded)
             (total,) = self.terms.values(last)
-            more = self.terms.more(total, factor, element)
+            more = self.terms.fused(total, factor, element)
             mask = block.mask
             return parts([more if mask is None else select(mask, more, total)])
 
@@ -212,10 +248,12 @@ class Product:
     def _by_blas(self, blas: Blas, places: Sequence[Pointer], end: Columns) -> None:
         x, y, z = places
         kernel, (m, n, _), (a, b, _) = self.kernel, self.lengths, self.arrays
-        if end is not None and not (blas.has_vectors and self._is_vector()):
+        if self.stream is not None:
+            self._by_stream(self.stream, places)
+        elif end is not None and not (blas.has_vectors and self._is_vector()):
             self._by_columns(blas, x, y, z, end)
             return
-        if blas.has_vectors and is_one(m) and is_one(n):
+        elif blas.has_vectors and is_one(m) and is_one(n):
             blas.dot(kernel, self.k, self._vector(x, a, -1), self._vector(y, b, -2), z)
         elif blas.has_vectors and is_one(n):
             blas.gemv(kernel, (self.m, self.k), self._matrix(x, a), self._vector(y, b, -2), z)
@@ -230,6 +268,29 @@ class Product:
             blas.gemm(kernel, (self.m, self.n, self.k), self._matrix(x, a), self._matrix(y, b), z)
         if end is not None:
             end(index(self.body, 0), self.n)
+
+    def _by_stream(self, stream: Stream, places: Sequence[Pointer]) -> None:
+        """The matrix from its beginning to its end: a scalar product with each row, or each row added to the sums."""
+        (x, y, z), (a, b, _), kernel, body = places, self.arrays, self.kernel, self.body
+        low, high = kernel.bounds(stream.sums, first=True)
+        if stream.has_dots:
+            with body.loop(low, high) as at:
+                x = kernel.moved(x, [at], a.strides[-2:-1]) if self.is_column else x
+                y = y if self.is_column else kernel.moved(y, [at], b.strides[-1:])
+                self._dot(x, y, z.moved(at))
+            return
+        matrix, vector, strides = (x, y, (a.strides[-1], b.strides[-2]))
+        if not self.is_column:
+            matrix, vector, strides = (y, x, (b.strides[-2], a.strides[-1]))
+        kernel.rounds(low, high, lambda block: kernel.store(self.terms.zero(), z, 1, block), twice=True)
+        with body.loop(0, self.k) as at:
+            row, factor = kernel.moved(matrix, [at], strides[:1]), body.load(kernel.moved(vector, [at], strides[1:]))
+
+            def add(block: Block) -> None:
+                total = self.terms.fused(kernel.load(z, 1, block), factor, kernel.load(row, 1, block))
+                kernel.store(total, z, 1, block)
+
+            kernel.rounds(low, high, add, twice=True)
 
     def _by_columns(self, blas: Blas, x: Pointer, y: Pointer, z: Pointer, end: Columns) -> None:
         """Some columns of z after others, so many as a second cache holds."""
