@@ -358,6 +358,9 @@ class Interpreter(routine.Routine):
     def nearer(self, condition, x, y):
         return self._pointer(x, f"{x.text} if {condition.value.text} else {y.text}")
 
+    def held(self, pointer):
+        return pointer
+
     def parts_at(self, pointer):
         name = self._found(pointer.dtype, f"{pointer.text}.parts()", lanes=0).text
         return Pointer(self, PARTS[pointer.dtype], name, pointer.form)

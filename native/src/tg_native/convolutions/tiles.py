@@ -29,15 +29,17 @@ if TYPE_CHECKING:
 CHUNK: Final = 64  # taps that are packed, and added up by themselves: half of a first cache at most
 FETCHED: Final = 64  # bytes that are fetched at once: a line of the cache
 RESULTS: Final = 1008  # for which there are offsets at once
-VECTORS: Final = 4  # of outer channels in a tile
-REGISTERS: Final = {64: 24}  # of sums, by the bytes of vectors
-FEWER: Final = 12  # where these are shorter; and results of a tile at most
+VECTORS: Final = {64: 2}  # of outer channels in a tile, by their bytes
+MORE: Final = 4  # where these are shorter: fewer sums of each channel
+SUMS: Final = {64: 14}  # vectors of sums in a tile, by their bytes
+FEWER: Final = 12  # where these are shorter, and there are 16 registers
+ROWS: Final = 7  # results of a tile at most: the place of each has a register, and 7 divides 224 and its halves
 SIDE: Final = 8  # of a square of elements that is turned: windows of 9 are frequent
 TURNED: Final = frozenset(("float32", "float64"))
 
 
 class Ahead(NamedTuple):
-    """What fetches, while tiles are computed, the elements of the kernel that are packed next: a share at each tile.
+    """What fetches, while tiles are computed, the elements of the kernel that are packed next: some channels a tile.
 
     They lie apart by the length of an outer channel, which no processor foresees: of 512 channels of 4,608 taps, as
     many as 49 results meet, half of the time went by waiting.
@@ -48,7 +50,7 @@ class Ahead(NamedTuple):
         first: of the outer channels; beyond the last one that one's are fetched.
         stride: how far outer channels are apart.
         tap: the first, and the last that there is.
-        share: how many lines of the cache are fetched at a tile.
+        share: of how many outer channels elements are fetched at a tile.
     """
 
     w: Pointer
@@ -60,15 +62,19 @@ class Ahead(NamedTuple):
     last_tap: Index
     share: Index
 
-    def fetch(self, tile: Index, lanes: int) -> None:
+    def lines(self) -> list[Index]:
+        """Where the lines of the cache are that the elements of a channel take."""
+        pieces = CHUNK * item_size(self.w.dtype) // FETCHED
+        taps = [(self.tap + k * (CHUNK // pieces)).least(self.last_tap) for k in range(pieces)]
+        return [Windows.number(self.weights, tap) for tap in taps]
+
+    def fetch(self, tile: Index, lanes: int, lines: Sequence[Index]) -> None:
         """Fetch a tile's share of the elements of so many outer channels."""
-        body, pieces = self.w.body, _pieces(self.w)
-        number = tile * self.share
-        with body.of(0), body.loop(number, (number + self.share).least(lanes * pieces)) as line:
-            lane = line // pieces
-            at = (self.tap + (line - lane * pieces) * (CHUNK // pieces)).least(self.last_tap)
-            outer = (self.first + lane).least(self.last)
-            body.prefetch(self.w.moved(outer * self.stride).moved(Windows.number(self.weights, at)))
+        body, lane = self.w.body, tile * self.share
+        with body.of(0), body.loop(lane, (lane + self.share).least(lanes)) as at:
+            place = self.w.moved((self.first + at).least(self.last) * self.stride)
+            for line in lines:
+                body.prefetch(place.moved(line))
 
 
 @final
@@ -80,14 +86,11 @@ class Tiles(Windows):
     def __init__(
         self, site: Site, arrays: tuple[Array, Array, Array], axes: Sequence[Axis], epilogue: Epilogue | None
     ) -> None:
-        x, w, y = arrays
-        vectors = VECTORS // 2 if is_complex(y.dtype) else VECTORS
-        if site.threads > 1 and is_one(x.shape[0]):
-            vectors //= 2  # of which threads are to have some each
-        super().__init__(site, arrays, axes, site.kernel([y.dtype], vectors, w.shape[1]), epilogue)
+        _, _, y = arrays
+        super().__init__(site, arrays, axes, _kernel(site, *arrays), epilogue)
         self.width, size = self.body.lanes, self.body.machine.vector_bytes
         vectors = max(self.lanes * item_size(self.terms.working) // size, 1)
-        self.rows = min(REGISTERS.get(size, FEWER) // vectors, FEWER)
+        self.rows = min(SUMS.get(size, FEWER) // vectors, ROWS)
         self.side = _side(self.kernel, y.dtype, self.lanes)
         self.is_turned = self._is_turned()
         self.whole = Block(index(self.body, 0))
@@ -162,7 +165,7 @@ class Tiles(Windows):
         is_next = start < taps  # else it is the next outer channels' turn
         first, tap = is_next.choose(block.first, block.first + self.lanes), is_next.choose(start, 0)
         tiles = ceiling(results, index(body, self.rows)).most(1)
-        share = ceiling(index(body, self.lanes * _pieces(w)), tiles)
+        share = ceiling(index(body, self.lanes), tiles)
         return Ahead(w, self.tap_weights, first, self.outer - 1, index(body, self.strides[1][1]), tap, taps - 1, share)
 
     def _add_tiles(
@@ -177,9 +180,10 @@ class Tiles(Windows):
         *ahead: Any,
     ) -> None:
         """Add to the sums of some results those of some taps' terms, by tables of where these and the results are."""
+        lines = Ahead(*ahead).lines() if ahead else []
         with x.body.loop(0, count, self.rows) as at:
             if ahead:
-                Ahead(*ahead).fetch(at // self.rows, self.lanes)
+                Ahead(*ahead).fetch(at // self.rows, self.lanes, lines)
             self._add_terms(x, results.moved(at), taps, packed, sums.moved(at * self.lanes), some)
 
     def _pack(self, w: Pointer, block: Block, start: Index, some: Index) -> None:
@@ -267,7 +271,7 @@ class Tiles(Windows):
         """Add to the sums of a tile those of some taps' terms, which are added up by themselves."""
         body, whole, rows = x.body, Block(index(x.body, 0)), range(self.rows)
         terms = Terms(self.site, body, self.terms.dtype)
-        places = [x.moved(self.number(results, r)) for r in rows]
+        places = [body.held(x.moved(self.number(results, r))) for r in rows]
 
         def step(tap: Index, *last: Lanes) -> list[Lanes]:
             offset = self.number(taps, tap)
@@ -359,9 +363,12 @@ class Tiles(Windows):
         return self.kernel.moved(y, [outer], self.strides[2][2:3]).moved(offset)
 
 
-def _pieces(w: Pointer) -> int:
-    """How many lines of the cache the taps of an outer channel take that are packed at once."""
-    return CHUNK * item_size(w.dtype) // FETCHED
+def _kernel(site: Site, x: Array, w: Array, y: Array) -> Kernel:
+    """A loop over the outer channels of tiles."""
+    vectors = VECTORS.get(site.kernel().body.machine.vector_bytes, MORE)
+    if site.threads > 1 and is_one(x.shape[0]):
+        vectors = min(vectors, MORE // 2)  # of which threads are to have some each
+    return site.kernel([y.dtype], vectors // 2 if is_complex(y.dtype) else vectors, w.shape[1])
 
 
 def _side(kernel: Kernel, dtype: str, lanes: int) -> int:

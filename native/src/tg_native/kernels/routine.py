@@ -179,6 +179,10 @@ class Routine(Body):
         """The first place where a condition holds, else the second."""
 
     @abc.abstractmethod
+    def held(self, pointer: Pointer) -> Pointer:
+        """The same place, by an address that is computed here: in a loop it is not added up again of its terms."""
+
+    @abc.abstractmethod
     def parts_at(self, pointer: Pointer) -> Pointer:
         """The place of a complex number as that of its real part, which its imaginary part follows."""
 

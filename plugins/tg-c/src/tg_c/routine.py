@@ -568,6 +568,12 @@ class Routine(Body, routine.Routine):
     def nearer(self, condition: Condition, x: Pointer, y: Pointer) -> Pointer:
         return self._pointer(x, f"{condition.value.text} ? {x.text} : {y.text}")
 
+    def held(self, pointer: Pointer) -> Pointer:
+        # Of x + a + b, x + a known outside a loop, gcc 12 makes x + (a + b): a sum for each place, and more registers.
+        name = self.local(f"{pointer.form}{WORDS[pointer.dtype]} *", pointer.text)
+        self.line(f'__asm__("" : "+r"({name}));')
+        return Pointer(self, pointer.dtype, name, pointer.form)
+
     def parts_at(self, pointer: Pointer) -> Pointer:
         part = PARTS[pointer.dtype]
         return Pointer(self, part, self._as_items(pointer, WORDS[part]), pointer.form)

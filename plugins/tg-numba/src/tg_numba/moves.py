@@ -33,6 +33,9 @@ class Moves(Flow):
     def nearer(self, condition: Condition, x: Pointer, y: Pointer) -> Pointer:
         return self._at(x, self.find(f"select i1 {condition.value.text}, ptr {x.text}, ptr {y.text}"))
 
+    def held(self, pointer: Pointer) -> Pointer:
+        return pointer
+
     def parts_at(self, pointer: Pointer) -> Pointer:
         return Pointer(self, PARTS[pointer.dtype], pointer.text)
 
