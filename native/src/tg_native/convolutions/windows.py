@@ -226,7 +226,7 @@ class Windows(abc.ABC):
             enough = index(body, ENOUGH) // self.product(phase.results for phase in phases).most(1) + 1
             images = (planes // self.channels.most(1)).most(enough).least(planes).least(self.images).most(1)
             channels = (planes // images).least(most).least(self.channels).most(1)
-            first, steps = self._as_held(copies, plane, channels)
+            first, steps = self._as_held(copies, plane, images)
         begin, end = self.bounds("images", self.images)
         with (
             body.loop(0, ceiling(end - begin, images)) as i,
@@ -254,11 +254,11 @@ class Windows(abc.ABC):
         held = [Held.of(phase, apart=self.is_apart(phase.axis)) for phase in phases]
         return Copies(held, [self.product(how.size for how in held[k + 1 :]) for k in range(len(held))])
 
-    def _as_held(self, copies: Copies, plane: Index, channels: Index) -> tuple[Index, Steps]:
+    def _as_held(self, copies: Copies, plane: Index, images: Index) -> tuple[Index, Steps]:
         """The offset of what the first result and tap meet, and steps from there."""
         pairs = list(zip(copies.axes, copies.pitches, strict=True))
         results, taps = ([how.result_step * n for how, n in pairs], [how.tap_step * n for how, n in pairs])
-        return self.sum(how.first * n for how, n in pairs), Steps(channels * plane, plane, results, taps)
+        return self.sum(how.first * n for how, n in pairs), Steps(plane, images * plane, results, taps)
 
     def _hold(self, x: Pointer, copies: Copies, counts: tuple[Index, Index], steps: Steps) -> None:
         """Copy a block of images, with zeros where there is no element."""
