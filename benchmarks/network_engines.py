@@ -5,6 +5,7 @@ One thread. Weights lie where the engine has its arrays; images and labels are N
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -13,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from native import built
 from network_peers import Jax, Mlx, Torch, by_gpt, by_resnet, by_vit
-from network_rows import DECODED, NETWORKS, Row, gpt, resnet, vit
+from network_rows import DECODED, NETWORKS, SQUARE, Row, gpt, resnet, vit
 
 import tg
 
@@ -294,6 +296,28 @@ def of_memory(row: Row, *, copies: bool) -> Call:
     return lambda: [np.copyto(target, values)]
 
 
+def of_product(row: Row) -> Call:
+    """A product of matrices by NumPy's BLAS: of squares, or the one that a convolution of columns is."""
+    if row.task not in ("product", "convolution"):
+        raise NotImplementedError("products only")
+    m, k, n = (SQUARE,) * 3 if row.task == "product" else row.product()
+    draw = np.random.default_rng(1)
+    x, y = (draw.normal(size=shape).astype(np.float32) for shape in ((m, k), (k, n)))
+    z = np.empty((m, n), np.float32)
+    return lambda: [np.dot(x, y, out=z)]
+
+
+def of_processor(row: Row) -> Call:
+    """As many operations as the product of squares has, by multiply-adds in registers."""
+    if row.task != "product":
+        raise NotImplementedError("products only")
+    unit = ctypes.CDLL(built("fma.c", os.environ.get("TG_CACHE_DIR", tempfile.gettempdir())))
+    run, out = unit.multiply_add, ctypes.c_float()
+    run.restype, run.argtypes = ctypes.c_long, (ctypes.c_long, ctypes.c_void_p)
+    steps = 2 * SQUARE**3 // run(1, ctypes.byref(out))
+    return lambda: [run(steps, ctypes.byref(out))]
+
+
 RAW: dict[str, Callable[[Row], Call]] = {
     "torch": of_torch,
     "torch channels_last": lambda row: of_torch(row, "channels_last"),
@@ -302,6 +326,8 @@ RAW: dict[str, Callable[[Row], Call]] = {
     "onnxruntime": of_onnxruntime,
     "memcpy": lambda row: of_memory(row, copies=True),
     "read": lambda row: of_memory(row, copies=False),
+    "sgemm": of_product,
+    "multiply-adds": of_processor,
 }
 
 

@@ -1,4 +1,4 @@
-"""Rows of networks: inference, training steps, decoding, and ResNet-18's convolutions, with their arrays."""
+"""Rows of networks: inference, training steps, decoding, ResNet-18's convolutions, and a product, with their arrays."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NETWORKS = {
 class Row(NamedTuple):
     """A measurement; rows of one `task` and network are answered by one process of an engine."""
 
-    task: str  # inference, training, decoding, convolution
+    task: str  # inference, training, decoding, convolution, product
     network: str
     batch: int = 1
     pixels: int = 224
@@ -61,7 +61,13 @@ class Row(NamedTuple):
         shapes = (self.batch, inner, side, side), (outer, inner, window, window), (self.batch, outer, after, after)
         return tuple(draw.normal(size=shape).astype(np.float32) for shape in shapes)
 
+    def product(self) -> tuple[int, int, int]:
+        """The lengths m, k and n of the product of matrices that a convolution of columns is."""
+        (inner, outer, window, _, _), (_, _, after) = self.shape, self.convolved()
+        return outer, inner * window**2, after[:, 0].size
 
+
+SQUARE = 1024  # the side of matrices whose product says how fast products are
 SHAPES = (
     (3, 64, 7, 2, 224),
     (64, 64, 3, 1, 56),
@@ -83,6 +89,7 @@ def _rows() -> dict[str, Row]:
     rows = {f"{name}, batch {n}": Row("inference", name, n) for name in NETWORKS for n in (1, 8)}
     rows |= {f"{name} training": Row("training", name, n, 64) for name, n in TRAINED.items()}
     rows["GPT decoding"] = Row("decoding", "GPT")
+    rows["product of matrices"] = Row("product", "product")
     for shape in SHAPES:
         inner, outer, window, stride, side = shape
         name = f"conv {inner} to {outer}, {window}x{window}, stride {stride}, {side}x{side}"

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from network_rows import PARTS, ROWS
-from network_runs import OWN, WITH_CACHES, bandwidth, figures, geometric_mean, ratios_of_convolutions, verdicts
+from network_rows import PARTS, ROWS, SHAPES
+from network_runs import (
+    LIMITS,
+    OWN,
+    PEERS,
+    WITH_CACHES,
+    bandwidth,
+    figures,
+    geometric_mean,
+    rates,
+    ratios_of_convolutions,
+    share_of_sgemm,
+    verdicts,
+)
 from report import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from network_runs import Found
+    from network_runs import Found, Verdict
     from report import Lines
 
 
@@ -32,9 +44,11 @@ def tables(results: Found) -> dict[str, Lines]:
         "Compiling: seconds of a processor to the first result": _compiling(results, both),
         "Decoding": _decoding(results),
         "Convolutions of ResNet-18, batch 1: torch's time by that of tg": _convolutions(results),
+        "Gflop/s": _rates(results, {name: row for name, row in ROWS.items() if row.task != "convolution"}),
+        "Gflop/s of the convolutions": _rates_of_convolutions(results),
         "Targets": (
-            ["row", "engine", "target", "found", ""],
-            [[v.row, v.engine, v.text, shown(v.value), "met" if v.met else "not met"] for v in verdicts(results)],
+            ["row", "engine", "target", "found", "", "of sgemm"],
+            [_verdict(results, v) for v in verdicts(results)],
         ),
         "No figure": (
             ["row", "engine", "why"],
@@ -82,15 +96,45 @@ def _decoding(results: Found) -> Lines:
     return ["", "tokens a second", "GB a second"], lines
 
 
+def _rates(results: Found, rows: Mapping[str, Any]) -> Lines:
+    """10^9 operations a second: a line for each row, a column for each engine."""
+    table = {name: rates(results, name) for name in rows}
+    known = dict.fromkeys(engine for row in reversed(table.values()) for engine in row)
+    columns = [name for name in (*LIMITS, *OWN, *PEERS) if name in known]
+    return ["", *columns], [[name, *(shown(row.get(e)) for e in columns)] for name, row in table.items() if row]
+
+
+def _rates_of_convolutions(results: Found) -> Lines:
+    columns = ("sgemm", "tg-c", "torch")
+    head = ["channels, window, stride, side", "sgemm", *(f"{e}, {part}" for e in columns[1:] for part in PARTS)]
+    names = {(row.shape, row.part): name for name, row in ROWS.items() if row.task == "convolution"}
+    lines = []
+    for shape in SHAPES:
+        by_part = [rates(results, names[shape, part]) for part in PARTS]
+        cells = [by_part[0].get("sgemm"), *(found.get(e) for e in columns[1:] for found in by_part)]
+        if any(cells):
+            lines.append([_shape(shape), *map(shown, cells)])
+    return head, lines
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    inner, outer, window, stride, side = shape
+    return f"{inner} to {outer}, {window}, {stride}, {side}"
+
+
+def _verdict(results: Found, v: Verdict) -> list[str]:
+    share = shown(share_of_sgemm(results, v.work, v.engine))
+    return [v.row, v.engine, v.text, shown(v.value), "met" if v.met else "not met", share]
+
+
 def _convolutions(results: Found) -> Lines:
     columns = {name: ratios_of_convolutions(results, name) for name in WITH_CACHES}
     columns = {name: rows for name, rows in columns.items() if any(r is not None for row in rows.values() for r in row)}
     head = ["channels, window, stride, side", *(f"{name}, {part}" for name in columns for part in PARTS)]
-    lines = []
-    for shape in next(iter(columns.values()), {}):
-        inner, outer, window, stride, side = shape
-        cells = [shown(r) for rows in columns.values() for r in rows[shape]]
-        lines.append([f"{inner} to {outer}, {window}, {stride}, {side}", *cells])
+    lines = [
+        [_shape(shape), *(shown(r) for rows in columns.values() for r in rows[shape])]
+        for shape in next(iter(columns.values()), {})
+    ]
     if columns:
         by_part = [
             [row[k] for row in rows.values() if row[k] is not None]
