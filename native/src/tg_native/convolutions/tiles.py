@@ -65,7 +65,8 @@ class Ahead(NamedTuple):
     def lines(self) -> list[Index]:
         """Where the lines of the cache are that the elements of a channel take."""
         pieces = CHUNK * item_size(self.w.dtype) // FETCHED
-        taps = [(self.tap + k * (CHUNK // pieces)).least(self.last_tap) for k in range(pieces)]
+        numbers = (*range(0, CHUNK, CHUNK // pieces), CHUNK - 1)  # the last one may lie in a line of its own
+        taps = [(self.tap + k).least(self.last_tap) for k in numbers]
         return [Windows.number(self.weights, tap) for tap in taps]
 
     def fetch(self, tile: Index, lanes: int, lines: Sequence[Index]) -> None:
