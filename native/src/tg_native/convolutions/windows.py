@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tg_native.convolutions.epilogue import Bound, Epilogue
     from tg_native.graphs.site import Site
     from tg_native.kernels.index import Condition, Pointer
+    from tg_native.kernels.routine import Block
     from tg_native.loops.kernel import Kernel
     from tg_native.plan.values import Array
 
@@ -286,7 +287,7 @@ class Windows(abc.ABC):
                 self._hold_axis(k + 1, near, target.moved((to + column) * copies.pitches[k]), copies, there)
 
     def _hold_row(self, source: Pointer, start: Index, how: Held, target: Pointer, inside: Condition | None) -> None:
-        """Zeros, what there is of an image, and zeros."""
+        """Copy what there is of an image, over zeros."""
         body, axis, length = self.body, self.axes[-1], self.size(("length", len(self.axes) - 1))
         before, behind = (index(body, 0) - start).most(0), (length - start).most(0)
         if axis.step > 1:
@@ -294,15 +295,26 @@ class Windows(abc.ABC):
         begin, end = before.least(how.columns), behind.least(how.columns)
         if inside is not None:
             end = inside.choose(end, begin)
-        with body.of(0):
-            zero = constant_of(body, numpy_dtype(source.dtype).type(0), source.dtype)
-            with body.loop(0, begin) as at:
-                body.store(zero, target.moved(at))
-            with body.loop(begin, end) as at:
-                place = start + at * how.column_step
-                body.store(body.load(self.kernel.moved(source, [place], self.strides[0][-1:])), target.moved(at))
-            with body.loop(end, how.columns) as at:
-                body.store(zero, target.moved(at))
+        zero, stride = constant_of(body, numpy_dtype(target.dtype).type(0), target.dtype), self.strides[0][-1]
+
+        def clear(block: Block) -> None:
+            body.store_row(zero, target.moved(block.first), block)
+
+        def copy(block: Block) -> None:
+            value = self.kernel.load(self.kernel.moved(source, [start], [stride]), stride, block)
+            body.store_row(value, target.moved(block.first), block)
+
+        with body.when((begin > 0) | (end < how.columns)):
+            self.kernel.rounds(index(body, 0), how.columns, clear, twice=True)
+        if axis.step == 1:
+            self.kernel.rounds(begin, end, copy, twice=True)
+            return
+        if how.column_step.known is None:
+            with body.when(how.column_step == 1):
+                self.kernel.rounds(begin, end, copy, twice=True)
+        with body.when(how.column_step > 1), body.of(0), body.loop(begin, end) as at:
+            place = start + at * how.column_step
+            body.store(body.load(self.kernel.moved(source, [place], [stride])), target.moved(at))
 
     # --- tables ------------------------------------------------------------------------------------------------------
 
