@@ -164,3 +164,12 @@ def test_lengths_that_must_be_equal_are_compared_once(a, b, numbers):
     assert sum("==" in line for line in written.lines) == (a is not b)
     code, _ = written.run("None", numbers)
     assert (code == 0) is (exact(a, numbers) == exact(b, numbers))
+
+
+def test_an_operation_of_lengths_is_written_once_however_many_are_made_of_it():
+    written = PythonLengths()
+    half = lengths.floor_divide(AXES[0] + 1, 2)
+    quarter = lengths.floor_divide(half + 1, 2)
+    for length in (half * quarter, 2 * quarter + lengths.minimum(half, 3 * quarter), lengths.maximum(quarter, half)):
+        written.length(length)
+    assert "\n".join(written.lines).count("floor(") == 2

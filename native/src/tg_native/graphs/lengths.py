@@ -9,7 +9,7 @@ from __future__ import annotations
 import abc
 from typing import TYPE_CHECKING, Any
 
-from tg.types.lengths import AxisLength, Derived, Length, key, same
+from tg.types.lengths import AxisLength, Derived, Length, key, of_atom, same
 from tg_native.graphs.failure import Failure
 from tg_native.plan.shapes import inexact, is_countable, is_scalar, is_within, number_of
 from tg_native.plan.values import Scalar, is_one
@@ -75,9 +75,12 @@ class Lengths(abc.ABC):
             return self.literal(length, "int64")
         known = self.known_lengths.get(key(length))
         if known is None:
-            text = self._polynomial(length)
+            text = self._operation(length.atom) if _is_operation(length.atom) else self._polynomial(length)
             known = self.known_lengths[key(length)] = self.named_length(text, len(self.known_lengths))
         return known
+
+    def _operation(self, atom: Any) -> str:
+        return self.expression(atom.kind, self.length(atom.lhs), self.length(atom.rhs))
 
     def _polynomial(self, length: int | Length) -> str:
         if type(length) is not Length:
@@ -100,9 +103,8 @@ class Lengths(abc.ABC):
         return total
 
     def _derived(self, atom: Atom) -> str:
-        if type(atom) is Derived and atom.kind != "*":
-            return self.expression(atom.kind, self._polynomial(atom.lhs), self._polynomial(atom.rhs))
-        return self._atom(atom)
+        """An atom as text; an operation has a name, as long polynomials have many of it."""
+        return self.length(of_atom(atom)) if _is_operation(atom) else self._atom(atom)
 
     def _atom(self, atom: Atom) -> str:
         known = self.known_atoms.get(atom)
@@ -171,3 +173,8 @@ class Lengths(abc.ABC):
             return False
         self.ensured.add(fact)
         return True
+
+
+def _is_operation(atom: Atom | None) -> bool:
+    """Whether an atom is made of lengths, and no product of them."""
+    return type(atom) is Derived and atom.kind != "*"
