@@ -116,12 +116,13 @@ class Tiles(Windows):
             self._tabulate_results(phases, sources, sizes, start, some)
 
             def write(block: Block) -> None:
-                self._sums(sources.place, w, block, taps, some)
+                with self.body.outlined("added_terms"):
+                    self._sums(sources.place, w, block, taps, some)
                 self._store(y, block, some, sources.is_first, end)
 
             def end(first: Index, channels: Index) -> None:
                 if ends is not None:
-                    with self.body.when(sources.is_last):
+                    with self.body.when(sources.is_last), self.body.outlined("epilogue"):
                         ends.over(spans, start, some, (first, first + channels))
 
             self.kernel.blocks(self.outer, write, asks=True, first=self.divided == "outer")
@@ -142,7 +143,7 @@ class Tiles(Windows):
             body.store(target.value, self.result_targets.moved(at))
             return [p.value for p in _next(here, sizes)]
 
-        with body.of(0):
+        with body.outlined("tabulated_results"), body.of(0):
             body.fold(0, some, 1, [p.value for p in position(start, sizes)], step)
             last = self.number(self.result_places, some - 1)
             with body.loop(some, ceiling(some, index(body, self.rows)) * self.rows) as at:
@@ -304,7 +305,7 @@ class Tiles(Windows):
         with body.of(0), body.loop(0, inside, self.side or self.lanes) as lane:
             some = (inside - lane).least(self.side or self.lanes)
             for condition, more in ((is_first, False), (~is_first, True)):
-                with body.when(condition):
+                with body.outlined("stored_sums"), body.when(condition):
                     if self.side:
                         self._store_squares(y, block.first, (lane, some), results, more=more)
                     else:

@@ -237,7 +237,8 @@ class Windows(abc.ABC):
             counts = (end - image).least(images), (self.channels - channel).least(channels)
             here = self.kernel.moved(x, [image, channel], [strides[0], strides[2]])
             if copies is not None:
-                self._hold(here, copies, counts, steps)
+                with body.outlined("held_images"):
+                    self._hold(here, copies, counts, steps)
                 here = self.held
             self._tabulate_taps(phases, channel, counts[1], steps)
             is_last = channel + counts[1] >= self.channels
@@ -321,7 +322,7 @@ class Windows(abc.ABC):
     def _tabulate_taps(self, phases: Sequence[Phase], channel: Index, channels: Index, steps: Steps) -> None:
         """Offsets of the taps of some channels: of what they meet, and of their own."""
         body, strides = self.body, self.strides[1]
-        with contextlib.ExitStack() as stack:
+        with body.outlined("tabulated_taps"), contextlib.ExitStack() as stack:
             at = stack.enter_context(body.loop(0, channels))
             place, weight = at * steps.channel, (channel + at) * index(body, strides[2])
             for phase, step, stride in zip(phases, steps.taps, strides[LEAD:], strict=True):

@@ -160,6 +160,13 @@ class Routine(Body):
         """
         return write(*operands)
 
+    def outlined(self, name: str) -> contextlib.AbstractContextManager[None]:
+        """What is written meanwhile, where compilers have less to do so as a function of its own, one for equal ones.
+
+        It computes no value that is used behind it: what it finds is in memory.
+        """
+        return contextlib.nullcontext()
+
     # --- memory ------------------------------------------------------------------------------------------------------
 
     @abc.abstractmethod

@@ -77,6 +77,7 @@ class Kernel(loops.Kernel, Tables):
             return self._known[known]
         name = f"{letter}{len(self.parameters)}"
         self.parameters.append(kind + name)
+        self.body.kinds[name] = kind.replace("restrict ", "")
         self.arguments.append(argument)
         if known is not None:
             self._known[known] = name

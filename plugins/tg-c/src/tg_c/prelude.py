@@ -36,6 +36,7 @@ class Prelude:
         self.libraries = {"m"}
         self.is_one = False
         self.results: dict[str, str] = {}  # of functions of loops: the dtypes, "" where there is none
+        self.outlined: dict[str, str] = {}  # the names of outlined functions, by parameters and block
         self.templates: dict[object, str] = {}  # what rules have written: the expressions by op, dtypes and lanes
         self.machine = Machine(vector_bytes(), has_fused())
         self._vectors: dict[tuple[int, int], Vectors] = {}

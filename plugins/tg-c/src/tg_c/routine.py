@@ -13,6 +13,7 @@ from tg.backend import is_complex, is_integer
 from tg_c.apart import one_after_another
 from tg_c.body import SHARED, Body
 from tg_c.interrupts import INTERRUPTED, LEFT
+from tg_c.outlining import SHARES, kinds_in, outlined
 from tg_c.text import integer
 from tg_native.kernels import routine
 from tg_native.kernels.dtypes import PARTS, WORDS, is_half, item_size
@@ -82,6 +83,8 @@ class Routine(Body, routine.Routine):
         self._places: dict[str, str] = {}  # of whole vectors of integers: from where they were loaded
         self._vector = -1  # the vector that is written for
         self._vector_of: dict[int, int] = {}  # by line
+        self.kinds = dict.fromkeys(SHARES, f"{CONST}i64 ")  # the types of parameters and locals, by name
+        self._listed = 0  # how many lines have theirs among these
 
     def another(self) -> Routine:
         return Routine(self.prelude, Width(self.lanes, self.native))
@@ -515,6 +518,26 @@ class Routine(Body, routine.Routine):
         head = f"static __attribute__((noinline)) void {symbol}({', '.join(parameters)})"
         self.prelude.need(symbol, "\n".join((f"{head} {{", *body.text(), "}")))
         return result.dtype if result is not None else ""
+
+    @contextlib.contextmanager
+    def outlined(self, name: str) -> Iterator[None]:
+        first = len(self.lines)
+        self.kinds.update(kinds_in(self.lines[self._listed :]))
+        self._known.append({})
+        yield
+        self._known.pop()
+        self._listed = len(self.lines)
+        found = outlined(self.lines[first:], self.kinds) if self._listed > first else None
+        if found is None:
+            self._listed = first
+            return
+        del self.lines[first:]
+        self._listed = first
+        symbol = self.prelude.outlined.get(found.text)
+        if symbol is None:
+            symbol = self.prelude.outlined[found.text] = f"tg_{name}_{len(self.prelude.outlined)}"
+            self.prelude.need(symbol, f"static __attribute__((noinline)) void {symbol}{found.text}")
+        self.line(f"{symbol}({', '.join(found.arguments)});")
 
     def _kept(self, operands: Sequence[Operand]) -> str:
         """The vectors in memory that a function is given, or of the first value where it is given none; else lanes."""
