@@ -44,7 +44,7 @@ class Epilogue:
         (stage,) = loop.stages
         program = program_of(stage.program)
         self.program = program._replace(outputs=tuple(program.outputs[r.value] for r in stage.results))
-        self.site, self.axes, self.shape, self.space = site, op.axes, tuple(shape), op.lengths(shape)
+        self.op, self.site, self.axes, self.shape, self.space = op, site, op.axes, tuple(shape), op.lengths(shape)
         self.number = stage.reads.index(op.place)
         self.operands = {
             k: self._operand(site.inputs[op.arity + place - (place > op.place)], place)
@@ -75,6 +75,18 @@ class Epilogue:
     def dtypes(self) -> tuple[str, ...]:
         """Those of the program's values."""
         return self.program.dtypes
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """The operands that are no single numbers, and what is stored."""
+        return (*(v for v in self.operands.values() if isinstance(v, Array)), *self.outputs)
+
+    def form(self) -> tuple[object, ...] | None:
+        """All that is in a function because of it; None where that is numbers, which may be handed over in tables."""
+        if any(isinstance(v, Scalar) for v in self.operands.values()):
+            return None
+        kinds = ((v is self.y, v.dtype, *map(lengths.key, v.strides)) for v in self.arrays)
+        return (self.op, *map(lengths.key, self.shape), *kinds)
 
     def bound(self, kernel: Kernel, y: Pointer) -> Bound:
         """The epilogue in a function, where y is at a place."""

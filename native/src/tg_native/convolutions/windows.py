@@ -128,9 +128,19 @@ class Windows(abc.ABC):
         """How far elements are apart, as an argument unless that is 0 or 1."""
         return stride if type(stride) is int and _is_short(stride) else self.size(place)
 
-    def form(self) -> tuple[object, ...]:
-        """All that the function depends on besides its arguments: where this is equal the text is."""
+    def form(self) -> tuple[object, ...] | None:
+        """All that the function depends on besides its arguments: where this is equal the text is. None: more.
+
+        An epilogue's lengths are no arguments, and those that it has in common with the convolution are not told from
+        these: such functions are one where all lengths are equal, as those of repeated blocks are.
+        """
         pointers = [v.pointer for v in self.arrays]
+        ends = None if self.ends is None else self.ends.epilogue.form()
+        if self.ends is not None:
+            if ends is None:
+                return None
+            pointers += [v.pointer for v in self.ends.epilogue.arrays]
+            ends = (*ends, *((role, lengths.key(n)) for role, n in self.sizes.items()))
         return (
             type(self),
             self.lanes,
@@ -139,6 +149,7 @@ class Windows(abc.ABC):
             tuple(tuple(n if _is_short(n) else None for n in v.strides) for v in self.arrays),
             tuple((axis.stride, axis.dilation, axis.spread, self.is_apart(axis)) for axis in self.axes),
             tuple(map(pointers.index, pointers)),
+            ends,
         )
 
     def _divide(self) -> str:
@@ -185,7 +196,7 @@ class Windows(abc.ABC):
     def write(self) -> None:
         """Write the whole function, unless one of this form is there, and call it."""
         forms, form = self.site.function.unit.forms, self.form()
-        if self.kernel.share is not None or self.ends is not None:  # with arguments of their own
+        if self.kernel.share is not None or form is None:  # with arguments of their own
             self._write()
         elif form in forms:
             self.kernel.repeat(forms[form], self.sizes)

@@ -65,7 +65,7 @@ class Kernel(abc.ABC):
     """How many sums are added pairwise, each with memory of its own."""
 
     def __init__(self) -> None:
-        self.roles: list[object] = []  # of the arguments that have some, in their order
+        self.lengths: list[tuple[int | Length, object]] = []  # that are arguments, with their roles, in their order
 
     @abc.abstractmethod
     def read(self, array: Array) -> Pointer:
@@ -92,11 +92,11 @@ class Kernel(abc.ABC):
         """Have the body of another loop, which has been written, in place of one's own.
 
         Args:
-            other: so far it had the same arguments in the same order, and from there on lengths with roles alone.
-            lengths: those of this loop by their roles.
+            other: so far it had the same arguments in the same order, and from there on lengths alone.
+            lengths: those of this loop by their roles; all others are those of the other.
         """
-        for role in other.roles[len(self.roles) :]:
-            self.length(lengths[role], role)
+        for length, role in other.lengths[len(self.lengths) :]:
+            self.length(lengths.get(role, length), role)
         self.body = other.body
 
     def lanes_for(self, dtypes: Iterable[str], vectors: int, length: int | Length) -> int:

@@ -86,10 +86,11 @@ class Kernel(loops.Kernel, Tables):
     def length(self, length: int | Length, role: object = None) -> Index:
         if type(length) is int and role is None:
             return index(self.body, length)
-        if role is not None and role not in self.roles:
-            self.roles.append(role)
+        count = len(self.parameters)
         known = role if role is not None else length.key if type(length) is Length else length
         name = self._parameter("n", "i64 ", self.function.length(length), ("length", known))
+        if len(self.parameters) > count:
+            self.lengths.append((length, role))
         return Index(Lanes(self.body, "int64", name))
 
     def scalar(self, scalar: Scalar) -> Elements:

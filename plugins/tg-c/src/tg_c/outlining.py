@@ -38,20 +38,14 @@ def outlined(lines: Sequence[str], kinds: Mapping[str, str]) -> Outlined | None:
         kinds: the types of what they may read, by name.
     """
     own = kinds_in(lines)
-    names: dict[str, str] = {}  # as they are called in the function
-    arguments: list[str] = []
-    for name in (name for line in lines for name in NAME.findall(line)):
-        if name in names:
-            continue
-        if name not in own:
-            if name not in kinds:
-                return None
-            arguments.append(name)
-        names[name] = f"t{len(names)}" if name in own else f"p{len(arguments) - 1}"
-    changed = {name for pair in CHANGED.findall("\n".join(lines)) for name in pair}
-    if not changed.isdisjoint(arguments):
-        return None
-    parameters = ", ".join(f"{kinds[name]}{names[name]}" for name in arguments)
     indent = min(len(line) - len(line.lstrip()) for line in lines)
-    block = "\n".join("  " + NAME.sub(lambda match: names[match[0]], line[indent:]) for line in lines)
-    return Outlined(f"({parameters}) {{\n{block}\n}}", tuple(arguments))
+    block = "\n".join(line[indent:] for line in lines)
+    read = dict.fromkeys(NAME.findall(block))
+    arguments = tuple(name for name in read if name not in own)
+    changed = {name for pair in CHANGED.findall(block) for name in pair}
+    if not (kinds.keys() >= {*arguments} and changed.isdisjoint(arguments)):
+        return None
+    names = {name: f"p{k}" for k, name in enumerate(arguments)} | {name: f"t{k}" for k, name in enumerate(own)}
+    parameters = ", ".join(f"{kinds[name]}{names[name]}" for name in arguments)
+    written = NAME.sub(lambda match: names[match[0]], block).replace("\n", "\n  ")
+    return Outlined(f"({parameters}) {{\n  {written}\n}}", arguments)

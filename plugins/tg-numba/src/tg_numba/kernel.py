@@ -70,9 +70,10 @@ class Kernel(loops.Kernel, Tables):
         text = self.function.length(length)
         if type(length) is int and role is None:
             return index(self.body, length)
-        if role is not None and role not in self.roles:
-            self.roles.append(role)
-        return Index(Lanes(self.body, "int64", self._argument("i64", text, place=role)))
+        count, name = len(self.arguments), self._argument("i64", text, place=role)
+        if len(self.arguments) > count:
+            self.lengths.append((length, role))
+        return Index(Lanes(self.body, "int64", name))
 
     def scalar(self, scalar: Scalar) -> Elements:
         count = len(self.arguments)
