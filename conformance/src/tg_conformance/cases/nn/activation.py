@@ -67,6 +67,13 @@ FAR: Final = [-1e200, -800.0, -40.0, -8.0, 0.0, 8.0, 40.0, 800.0, 1e200]
 KINKS: Final = [-3.0, 0.0, 1.0, 3.0, 6.0, -1e4, 1e4]
 
 
+def beside_kinks(rng: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> Any:
+    """Numbers from -3 to 3 that differences do not carry over a kink: those of `NAMES` are at multiples of 1/2."""
+    x = rng.uniform(-3, 3, shape)
+    nearest = np.round(2 * x) / 2
+    return np.where(np.abs(x - nearest) < 0.01, nearest + 0.02, x)
+
+
 def shares(f: Callable[[float], float]) -> Any:
     """x times a share of it, which is 0 far below 0."""
     return np.array([0.0 if v < -100 else v * f(v) for v in FAR])
@@ -148,7 +155,7 @@ CASES: Final = of_family(
     (
         Case(
             subject,
-            [any_dtype(4, 6)],
+            [any_dtype(4, 6, values=beside_kinks)],
             name=name,
             dtypes=FLOATING,
             gradient=True,
