@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tg import data as data
 from tg import distributions as distributions
 from tg import errors as errors
 from tg import linalg as linalg

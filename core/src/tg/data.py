@@ -73,9 +73,11 @@ class Batches:
         return max(self._total - self.step, 0)
 
     def __iter__(self) -> Iterator[Any]:
-        made = self._made(self.step)
+        step = self.step
+        made = self._made(step)
         for batch in _ahead(made, self._ahead) if self._ahead else made:
-            self.step += 1
+            step += 1
+            self.step = step
             yield batch
 
     def _made(self, step: int) -> Iterator[Any]:
@@ -131,7 +133,7 @@ def batches(
     length = _length(leaves)
     place, of = shard if isinstance(shard, tuple) and len(shard) == 2 else (-1, 0)
     for name, n, least in (("size", size, 1), ("start", start, 0), ("ahead", ahead, 0), ("epochs", epochs, 0)):
-        if n is not None and (type(n) is not int or n < least):
+        if n is not None and (not isinstance(n, int | np.integer) or isinstance(n, bool) or n < least):
             raise InputError(message(f"batches: {name}: found {short(n)}, needed an integer of at least {least}"))
     if type(place) is not int or type(of) is not int or not 0 <= place < of:
         raise InputError(message(f"batches: shard: found {short(shard)}, needed (which, of how many)"))

@@ -39,6 +39,15 @@ def test_several_are_made_one_after_another_and_copies_count_once() -> None:
     assert float(level.get_value()) == 5.0
 
 
+def test_the_second_is_made_of_values_that_the_program_gives() -> None:
+    """A layer whose result hangs on its own state, used twice: the second reads what the first read, too."""
+    x, level = tg.scalar("x"), tg.shared(1.0, "level", shape=())
+    y = tg.with_updates(x + level, {level: level + 1})
+    z = tg.with_updates(y * 1.0, {level: level + y})
+    assert [float(v) for v in tg.function([x], [y, z])(5.0)] == [6.0, 6.0]
+    assert float(level.get_value()) == 2.0 + 6.0
+
+
 def test_derivatives_pass_through() -> None:
     x, count = tg.vector("x"), tg.shared(0, "count", shape=())
     y = tg.sum(tg.sin(counted(x, count)))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg.errors import InputError, ShapeError
+from tg.errors import InputError, OptionError, ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -215,6 +215,24 @@ def test_checkpoint_carries_statistics_outward() -> None:
     np.testing.assert_allclose(model.running_mean.get_value(), 0.1 * given.mean(0), rtol=1e-10)
 
 
+@pytest.mark.parametrize("used", [0, 1])
+def test_checkpoint_keeps_an_update_with_the_results_that_it_lies_below(used: int) -> None:
+    model = tg.nn.randomized(tg.nn.BatchNorm(2), tg.random.key(0), "float64")
+    x = tg.matrix("x")
+    found = tg.checkpoint(lambda v: (tg.sum(v) + 1, model(v, training=True)))(x)
+    given = RNG.normal(size=(5, 2))
+    tg.function([x], found[used])(given)
+    np.testing.assert_allclose(model.running_mean.get_value(), used * 0.1 * given.mean(0), rtol=1e-10)
+
+
+def test_statistics_run_though_no_gradient_reads_the_norm() -> None:
+    model = tg.nn.randomized(tg.nn.Sequential(tg.nn.Dense(3, 2), tg.nn.BatchNorm(2)), tg.random.key(0), "float64")
+    x = tg.matrix("x")
+    loss = tg.sum(model(x, training=True))  # linear in what the norm gives
+    tg.function([x], [], updates=tg.optimize.sgd(loss, tg.nn.params(model)))(RNG.normal(size=(5, 3)))
+    assert np.all(model[1].running_mean.get_value() != 0)
+
+
 def test_dropout_of_a_sequence_has_a_key_for_each_layer() -> None:
     model = tg.nn.Sequential(tg.nn.Dropout(0.5), tg.nn.Dropout(0.5))
     x, key = tg.ones((4000,)), tg.random.key(3)
@@ -222,6 +240,20 @@ def test_dropout_of_a_sequence_has_a_key_for_each_layer() -> None:
     assert set(np.unique(kept)) == {0.0, 4.0}
     assert np.mean(kept == 4.0) == pytest.approx(0.25, abs=0.03)  # one key for both would keep a half
     np.testing.assert_array_equal(model(x, training=False).eval(), np.ones(4000))
+
+
+def test_functions_of_a_sequence_have_what_they_take_by_name() -> None:
+    seen: list[Any] = []
+
+    def noisy(x: Any, *, training: bool, key: Any = None) -> Any:
+        seen.append((training, key is not None))
+        return x
+
+    model = tg.nn.Sequential(noisy, tg.relu, tg.nn.dropout, lambda x: 2 * x)
+    x, key = tg.ones((1000,)), tg.random.key(0)
+    assert set(np.unique(model(x, training=True, key=key).eval())) == {0.0, 4.0}
+    assert set(np.unique(model(x, training=False).eval())) == {2.0}
+    assert seen == [(True, True), (False, False)]
 
 
 def refused(make: Callable[[], Any], text: str, error: type[Exception] = InputError) -> None:
@@ -236,6 +268,11 @@ def test_what_is_refused() -> None:
     x, batches = tg.matrix("x", "float32"), tg.tensor("t", "float32", (None, None, 2))
     refused(lambda: norm(x), "BatchNorm: training: found None, needed True or False")
     refused(lambda: dropout(x, training=True), "Dropout(p=0.5): training without a key")
+    attention = tg.nn.randomized(tg.nn.Attention(4, 2, dropout=0.1), key)
+    refused(lambda: attention(tg.ones((3, 4), "float32"), training=True), "Attention with Dropout(p=0.1): training wi")
+    refused(lambda: tg.nn.Sequential([tg.relu]), "tg.nn.Sequential(*layers) takes a list apart")
+    both = {**tg.nn.params(norm), **tg.nn.state(norm)}
+    refused(lambda: tg.optimize.sgd(tg.sum(norm(x, training=True)), both), "running_mean is updated by what computes")
     refused(lambda: tg.vmap(lambda v: norm(v, training=True))(batches), "in the body of vmap")
     refused(lambda: tg.scan(lambda c, v: (c, norm(v, training=True)), 0.0, batches), "in the body of scan")
     refused(lambda: tg.cond(x[0, 0] > 0, lambda v: norm(v, training=True), lambda v: v, x), "in a loop, a branch")
@@ -244,6 +281,7 @@ def test_what_is_refused() -> None:
     refused(lambda: tg.nn.LayerNorm(2)(tg.matrix("x")), "LayerNorm.weight has no value yet")
     refused(lambda: tg.grad(tg.sum(norm(x, training=False)), norm), "tg.nn.params(model) has its weights")
     refused(lambda: tg.optimize.adam(tg.sum(norm(x, training=False)), norm), "tg.nn.params(model) has its weights")
+    refused(lambda: tg.nn.BatchNorm(2, layout="nchw"), "BatchNorm: layout: found 'nchw'", OptionError)
     refused(lambda: tg.nn.Dense(0, 2), "Dense: inner: found 0")
     refused(lambda: tg.nn.Conv(3, 4, 3, groups=2), "found 3 and 4 channels in 2 groups")
     refused(lambda: tg.nn.Conv(3, 4, (1, 1, 1, 1)), "needed one to three lengths")

@@ -174,6 +174,8 @@ def test_files_give_values_bit_for_bit(tmp_path: Path, dtype: str) -> None:
         assert other.type == w.type
         assert other.get_value().tobytes() == w.get_value().tobytes()
     assert [p.name for p in tmp_path.iterdir()] == ["model.safetensors"]
+    (tmp_path / "other").touch()
+    assert file.stat().st_mode == (tmp_path / "other").stat().st_mode
     theirs = pytest.importorskip("safetensors.torch").load_file(file)  # another reader finds the same
     found = theirs["stem.weight"].double().numpy()
     np.testing.assert_array_equal(found, tg.nn.params(model)["stem.weight"].get_value().astype("float64"))
@@ -198,8 +200,10 @@ def test_names_of_another_library_and_what_does_not_fit(tmp_path: Path) -> None:
     names = [(r"net\.0\.w", "weight", np.transpose), (r"net\.0\.b", "bias"), ("extra", None)]
     model = tg.nn.load(tg.nn.Dense(3, 2), arrays, names, dtype="float32")
     np.testing.assert_array_equal(model.weight.get_value(), np.arange(6.0, dtype="float32").reshape(3, 2).T)
-    refused(lambda: tg.nn.load(tg.nn.Dense(3, 2), arrays, names[:2]), "load: extra: the model has no extra")
-    refused(lambda: tg.nn.load(tg.nn.Dense(3, 2), arrays, [("net.0.w", "weight")]), "needed the shape [2, 3]")
+    refused(lambda: tg.nn.load(tg.nn.Dense(3, 2), arrays, names[:2]), "load: the model has no extra\n  the model has")
+    refused(
+        lambda: tg.nn.load(tg.nn.Dense(3, 2), arrays, [("net.0.w", "weight"), *names[1:]]), "needed the shape [2, 3]"
+    )
     wide = tg.nn.randomized(tg.nn.Dense(3, 2), KEY)
     before = wide.bias.get_value()
     refused(lambda: tg.nn.load(wide, arrays, names), "found float64, needed float32", DtypeError)
@@ -214,6 +218,77 @@ def test_names_of_another_library_and_what_does_not_fit(tmp_path: Path) -> None:
     refused(lambda: tg.nn.save(tg.nn.Dense(3, 2), tmp_path / "x"), "needed a shared variable")
     halves = {"weight": np.ones((2, 3), ml_dtypes.bfloat16), "bias": np.ones(2, ml_dtypes.bfloat16)}
     assert tg.nn.load(tg.nn.Dense(3, 2), halves).weight.type.dtype == "bfloat16"
+
+
+def test_tables_of_names() -> None:
+    """What a newcomer tried: batch norms under other names, dicts for tables, two names for one path."""
+    theirs = {"features.0.weight": np.ones(4, "float32"), "features.0.bias": np.zeros(4, "float32")}
+    theirs |= {"features.0.running_mean": np.zeros(4, "float32"), "features.0.running_var": np.ones(4, "float32")}
+    net = tg.nn.Sequential(tg.nn.BatchNorm(4))
+    table = [(r"features\.(.*)", r"\1")]
+    model = tg.nn.load(net, theirs | {"features.0.num_batches_tracked": np.int64(7)}, table)
+    assert list(tg.nn.state(model)) == ["0.running_mean", "0.running_var"]
+    refused(lambda: tg.nn.load(net, theirs), "load: the model has no features.0.weight, features.0.bias")
+    refused(lambda: tg.nn.load(net, theirs, {"features": "body"}), "names: found {'features': 'body'}, needed (pattern")  # type: ignore[arg-type]
+    refused(lambda: tg.nn.load(net, theirs, table[0]), "names: found 'features")  # type: ignore[arg-type]
+    refused(
+        lambda: tg.nn.load(tg.nn.Dense(1, 1), {"a": [[1.0]], "b": [[2.0]]}, [("a|b", "weight")]), "found a and b for"
+    )
+    layer = tg.nn.Dense(2, 2, bias=False)
+    twice = tg.nn.Sequential(layer, layer)
+    same = {"0.weight": np.eye(2), "1.weight": np.eye(2)}
+    np.testing.assert_array_equal(tg.nn.load(twice, same)[1].weight.get_value(), np.eye(2))
+    refused(lambda: tg.nn.load(twice, same | {"1.weight": np.ones((2, 2))}), "than in another place of this weight")
+    refused(lambda: tg.nn.load(net, {"0": theirs}), "found a dict, needed an array")
+    refused(lambda: tg.nn.load(net, pytest.importorskip("torch").nn.Linear(1, 1)), "model.state_dict()")
+
+
+def test_arrays_in_place_of_weights_are_their_values_and_constants_stay(tmp_path: Path) -> None:
+    model = tg.nn.randomized(tg.nn.Dense(3, 2), KEY)
+    other = tg.nn.replaced(model, {"bias": np.zeros(2)})
+    assert isinstance(other.bias, tg.Shared)
+    assert other.bias.type.dtype == "float32"
+    assert list(tg.nn.params(other)) == ["weight", "bias"]
+    fixed = tg.nn.replaced(model, {"bias": tg.constant(np.zeros(2, "float32"))})
+    assert list(tg.nn.params(fixed)) == ["weight"]
+    tg.nn.save(fixed, tmp_path / "fixed.safetensors")
+    of_input = tg.nn.replaced(model, {"bias": tg.vector("b", "float32")})
+    refused(lambda: tg.nn.params(of_input), "the model is a function of this variable")
+
+
+def test_what_modules_of_other_libraries_have() -> None:
+    model = tg.nn.Dense(3, 2)
+    for name, hint in [("train", "model(x, training=True)"), ("parameters", "tg.nn.params(model)")]:
+        with pytest.raises(AttributeError) as found:
+            getattr(model, name)
+        assert hint in str(found.value)
+    with pytest.raises(AttributeError, match="object has no attribute 'haed'"):
+        _ = model.haed  # type: ignore[attr-defined]
+    refused(lambda: type("Net", (tg.nn.Module,), {"forward": lambda self, x: x}), "Net: found forward, needed __call__")
+
+
+def test_weights_that_would_be_lost_are_refused(tmp_path: Path) -> None:
+    twins = {"a.b": tg.nn.randomized(tg.nn.Dense(2, 1), KEY), "a": {"b": tg.nn.randomized(tg.nn.Dense(2, 1), KEY)}}
+    refused(lambda: tg.nn.params(twins), "two weights of one path")
+    refused(lambda: tg.nn.save(twins, tmp_path / "twins"), "two weights of one path")
+    for source in ({"weight": np.ones((1, 2), "int64")}, {"weight": np.ones((1, 2), "complex128")}):
+        refused(lambda source=source: tg.nn.load(tg.nn.Dense(2, 1, bias=False), source), "needed real", DtypeError)
+    whole = {"weight": np.full((1, 2), 0.5)}
+    refused(lambda: tg.nn.load(tg.nn.Dense(2, 1, bias=False), whole, dtype="int32"), "found int32", DtypeError)
+    refused(lambda: tg.nn.randomized(tg.nn.Dense(2, 1), KEY, "int32"), "needed a real floating one", DtypeError)
+    refused(lambda: tg.nn.save(5, tmp_path / "five"), "save: found 5, needed a module")
+    refused(lambda: tg.nn.load(5, {}), "load: found 5, needed a module")
+    layer = tg.nn.Dense(2, 2)
+    refused(
+        lambda: tg.nn.replaced(tg.nn.Sequential(layer, layer), {"1.weight": np.eye(2)}), "is the weight of 0.weight"
+    )
+    assert tg.nn.count({"w": tg.shared(np.ones(3))}) == 3
+
+    class Hidden(tg.nn.Module):
+        def __init__(self) -> None:
+            self._w = tg.nn.parameter((2,), tg.nn.init.ones)
+
+    refused(Hidden, "Hidden._w: found a parameter under a private name")
 
 
 def test_models_can_be_pickled() -> None:
@@ -240,5 +315,11 @@ def test_a_summary_has_each_call_with_its_weights_and_operations() -> None:
     many = tg.nn.summary(tg.nn.randomized(Branches(), KEY), tg.matrix("x", "float32"), training=True)
     assert many.rows[0].operations is None
     assert "?" in str(many)
+    tokens = tg.tensor("tokens", "int64", (2, 5))
+    language = tg.nn.Sequential(tg.nn.Embedding(7, 4), tg.nn.BatchNorm(5), tg.nn.Dense(4, 7))
+    row = tg.nn.summary(language, tokens, training=True).rows[0]
+    assert str(row.results[0]) == "float32[2, 5, 7]"
+    recurrent = tg.nn.summary(tg.nn.LSTM(3, 5), tg.tensor("x", "float32", (7, 2, 3)))
+    assert recurrent.rows[0].operations is None  # how often a loop runs is not looked at
     inside = tg.nn.summary(tg.nn.Attention(8, 2), tg.tensor("x", "float32", (1, 5, 8))).rows
     assert inside[0].operations == 2 * (4 * 5 * 8 * 8 + 2 * 5 * 5 * 8)

@@ -12,7 +12,7 @@ from tg.ops.catalog import FAMILIES
 from tg.ops.elementwise.arithmetic import absolute, add, maximum, power, radius
 from tg.ops.elementwise.cast import Cast, convert
 from tg.ops.elementwise.comparison import where
-from tg.ops.elementwise.exponential import logaddexp, matern_3_2, matern_5_2
+from tg.ops.elementwise.exponential import logaddexp, matern_3_2, matern_5_2, per_expm1
 from tg.ops.elementwise.trigonometric import sinc
 from tg.types.dtypes import is_complex, is_float, numpy_dtype
 from tg.types.tensor_type import TensorType
@@ -42,6 +42,7 @@ LANES = tuple(processor.vector_bytes() // size for size in (1, 2, 4, 8))
 LENGTHS = sorted({n for count in LANES for n in (0, 1, count - 1, count, count + 1, 2 * count + 3)})
 COMPOSED = (
     logaddexp,
+    per_expm1,
     sinc,
     radius,
 )  # of steps that lose digits or range: compared at the precision they are computed with

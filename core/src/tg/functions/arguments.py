@@ -11,7 +11,7 @@ from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.functions.convert import to_array
 from tg.functions.shared import Shared
 from tg.graph.nodes import Constant, Variable
-from tg.graph.traversal import inputs_of, leaves_and, substitute
+from tg.graph.traversal import inputs_of, leaves_and, sorted_applies, substitute
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.updating import Updating
 from tg.types.dtypes import can_cast_safely
@@ -106,7 +106,7 @@ def own_updates(results: Sequence[Variable], targets: Sequence[Shared]) -> dict[
                 found[s] = s.default_update
                 below.append(s.default_update)
         for node in updating:
-            _, target, value = node.inputs
+            x, target, value = node.inputs
             if not isinstance(target, Shared):
                 text = f"function: found an update of {target!r}, needed a shared variable"
                 raise InputError(message(text, hint="givens= may not replace what with_updates stores in"))
@@ -116,7 +116,8 @@ def own_updates(results: Sequence[Variable], targets: Sequence[Shared]) -> dict[
                 continue
             said.add(key)
             if target in found:
-                value = substitute([value], {id(target): found[target]})[0]
+                shown = [v for _, results in sorted_applies([x]) for v in results if v is not None]
+                value = substitute([value], {id(target): found[target]}, shown)[0]  # x is made of what was there before
             if target in found or id(target) not in known:
                 known.add(id(target))
                 found[target] = value

@@ -87,11 +87,16 @@ def inputs_of(outputs: Sequence[Variable]) -> list[Variable]:
     return [v for v in ancestors(outputs) if not isinstance(v, Constant)]
 
 
-def substitute(outputs: Sequence[Variable], values: Mapping[int, Variable]) -> list[Variable]:
-    """The expressions with variables replaced, `values` being keyed by their ids; what does not change is shared."""
+def substitute(
+    outputs: Sequence[Variable], values: Mapping[int, Variable], known: Sequence[Variable] = ()
+) -> list[Variable]:
+    """The expressions with variables replaced, `values` being keyed by their ids; what does not change is shared.
+
+    Variables in `known` stay, whatever makes them.
+    """
     done: dict[tuple[int, int], Variable] = {}
     with locs.at(None):
-        for node, results in sorted_applies(outputs):
+        for node, results in sorted_applies(outputs, known):
             operands = [_replaced(v, values, done) for v in node.inputs]
             if all(new is old for new, old in zip(operands, node.inputs, strict=True)):
                 continue

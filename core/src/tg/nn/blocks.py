@@ -7,7 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from tg.errors import InputError, message
-from tg.nn.layers import Dense, Dropout, LayerNorm, asked, sizes
+from tg.nn.layers import NEEDS_KEY, Dense, Dropout, LayerNorm, asked, sizes
 from tg.nn.module import Module, parameter
 from tg.ops.contraction import matmul
 from tg.ops.elementwise.arithmetic import relu
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Sequential(Module):
     """Layers one after another: modules, and functions of one array.
 
-    `training` and a key go to the layers that take them; each has a key of its own.
+    `training` and a key go to the layers and functions that take them; each has a key of its own.
 
     Raises:
         InputError: a layer cannot be called.
@@ -43,9 +43,11 @@ class Sequential(Module):
     """
 
     def __init__(self, *layers: Callable[..., Any]) -> None:
-        for k, layer in enumerate(layers):
+        for k, layer in enumerate[Any](layers):
             if not callable(layer):
-                raise InputError(message(f"Sequential: layer {k}: found {short(layer)}, needed a module or a function"))
+                hint = "tg.nn.Sequential(*layers) takes a list apart" if isinstance(layer, list | tuple) else None
+                text = f"Sequential: layer {k}: found {short(layer)}, needed a module or a function"
+                raise InputError(message(text, hint=hint))
             setattr(self, str(k), layer)
 
     def __call__(self, x: Any, *, training: bool | None = None, key: Any = None) -> Any:
@@ -119,7 +121,7 @@ class Attention(Module):
         self.in_proj_weight = parameter((3 * width, width), draw)
         self.in_proj_bias = parameter((3 * width,), zeros) if bias else None
         self.out_proj = Dense(width, width, bias=bias)
-        self.heads, self.dropout = heads, Dropout(dropout)
+        self.width, self.heads, self.dropout = width, heads, Dropout(dropout)
 
     def __call__(
         self,
@@ -133,18 +135,17 @@ class Attention(Module):
     ) -> Variable:
         x = as_variable(x)
         given = x if memory is None else as_variable(memory)
-        width = self.out_proj.weight.type.shape[0]
-        parts = [slice(k * width, (k + 1) * width) for k in range(3)]
+        parts = [slice(k * self.width, (k + 1) * self.width) for k in range(3)]
         q, k, v = (self._projected(y, part) for y, part in zip((x, given, given), parts, strict=True))
         p = self.dropout.p if self.dropout.p and asked(self, training) else 0.0
         if p and key is None:
-            raise InputError(message(f"{self!r}: training without a key"))
+            raise InputError(message(f"Attention with {self.dropout!r}: training without a key", hint=NEEDS_KEY))
         mask = None if mask is None else as_variable(mask)[..., None, :, :]
         y = scaled_dot_product_attention(
             q, k, v, mask, is_causal=is_causal, dropout_p=p, dropout_key=key if p else None
         )
         y = moveaxis(y, -3, -2)
-        return self.out_proj(reshape(y, (*y.shape[:-2], width)))
+        return self.out_proj(reshape(y, (*y.shape[:-2], self.width)))
 
     def _projected(self, x: Variable, part: slice) -> Variable:
         """The heads of one of queries, keys and values: (..., heads, t, width / heads)."""
@@ -236,7 +237,8 @@ class Transformer(Module):
     def __init__(self, number: int, width: int, heads: int, hidden: int, **options: Any) -> None:
         sizes("Transformer", number=number)
         self.layers = tuple(TransformerLayer(width, heads, hidden, **options) for _ in range(number))
-        self.norm = LayerNorm(width, eps=options.get("eps", 1e-5)) if options.get("norm_first") else None
+        of_norm = {name: options[name] for name in ("eps", "bias") if name in options}
+        self.norm = LayerNorm(width, **of_norm) if options.get("norm_first") else None
 
     def __call__(
         self, x: Any, mask: Any = None, *, is_causal: bool = False, training: bool | None = None, key: Any = None
@@ -249,14 +251,17 @@ class Transformer(Module):
 
 def passed(layer: Callable[..., Any], x: Any, training: bool | None, key: Any) -> Any:
     """What a layer makes of x: `training` and `key` are given to one that takes them."""
-    kind: type = type(layer)
-    if not issubclass(kind, Module):
-        return layer(x)
-    taken = _options(kind)
+    taken = _options(type(layer).__call__ if isinstance(layer, Module) else layer)
     return layer(x, **{name: v for name, v in (("training", training), ("key", key)) if name in taken})
 
 
-@functools.cache
-def _options(kind: type) -> frozenset[str]:
-    found = inspect.signature(kind.__call__).parameters.values()
+@functools.lru_cache(maxsize=256)
+def _options(call: Callable[..., Any]) -> frozenset[str]:
+    """Which of the two a call takes by name."""
+    try:
+        found = inspect.signature(call).parameters.values()
+    except (TypeError, ValueError):  # functions of C say nothing
+        return frozenset()
+    if any(p.kind is p.VAR_KEYWORD for p in found):
+        return frozenset(("training", "key"))
     return frozenset(p.name for p in found if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD))

@@ -13,10 +13,10 @@ import numpy as np
 
 from tg.errors import DtypeError, InputError, message
 from tg.functions.shared import Shared, shared
-from tg.graph.nodes import Variable
+from tg.graph.nodes import Constant, Variable
 from tg.nn.module import Initial, leaves, rebuilt
-from tg.nn.weights import unknown_path
-from tg.types.dtypes import can_cast_safely, dtype_name, numpy_dtype
+from tg.nn.weights import a_model
+from tg.types.dtypes import can_cast_safely, dtype_name, is_float, numpy_dtype
 from tg.variables.structure import short
 
 if TYPE_CHECKING:
@@ -56,18 +56,24 @@ def save(model: Any, path: str | os.PathLike[str], metadata: Mapping[str, str] |
         True
     """
     _safetensors("save")
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save as serialized
 
     found: dict[int, tuple[str, Shared]] = {}
-    for name, leaf, _ in leaves(model):
+    for name, leaf, _ in leaves(a_model("save", model)):
+        if isinstance(leaf, Constant):
+            continue
         if not isinstance(leaf, Shared):
-            raise InputError(message(f"save: {name}: found {short(leaf)}, needed a shared variable"))
+            hint = "model = tg.nn.randomized(model, key) draws what has no value yet"
+            text = f"save: {name}: found {short(leaf)}, needed a shared variable"
+            raise InputError(message(text, hint=hint if isinstance(leaf, Initial) else None))
         found.setdefault(id(leaf), (name, leaf))
     arrays = {name: np.asarray(v.snapshot.numpy, order="C") for name, v in found.values()}
+    if len(arrays) < len(found):
+        raise InputError(message("save: found two weights of one path"))
     target = Path(path)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f"{target.name}.") as folder:
         written = Path(folder) / target.name
-        save_file(arrays, written, dict(metadata) if metadata else None)
+        written.write_bytes(serialized(arrays, dict(metadata) if metadata else None))  # with the rights of other files
         written.replace(target)
 
 
@@ -88,7 +94,7 @@ def load(
         source: a path of a file of safetensors, or arrays by name (tensors of PyTorch are such).
         names: which name of the source is which path, if they differ: pairs of a regular expression and what it becomes
             (`\1` stands for a group; None: the array is not wanted), or triples with a function of the array. The
-            first that matches a whole name counts. A path that ends in "num_batches_tracked" is not wanted.
+            first that matches a whole name counts. What ends in "num_batches_tracked" is not wanted.
         dtype: of weights without a value, in place of the file's.
         partial: whether weights may be missing in the source; they stay as they are.
     Raises:
@@ -103,23 +109,25 @@ def load(
         >>> model.weight.get_value().shape
         (2, 3)
     """
-    places = {path: leaf for path, leaf, _ in leaves(model)}
+    places = {path: leaf for path, leaf, _ in leaves(a_model("load", model))}
     found: dict[int, Array] = {}
-    for name, array in _arrays(source).items():
-        path, value = _renamed(name, array, names)
-        if path is None:
-            continue
-        if path not in places:
-            raise unknown_path(f"load: {name}", path, list(places))
+    wanted = _renamed(_arrays(source), _rules(names))
+    _none_unknown(wanted, places)
+    for path, (name, value) in wanted.items():
         leaf = places[path]
         shape = leaf.shape if isinstance(leaf, Initial) else leaf.type.shape
         if len(shape) != value.ndim or any(type(n) is int and n != m for n, m in zip(shape, value.shape, strict=True)):
             text = f"load: {path}: found {dtype_name(value.dtype)}{list(value.shape)}, needed the shape {list(shape)}"
             raise InputError(message(text, hint="names= may transpose it: (pattern, path, numpy.transpose)"))
-        found[id(leaf)] = _cast(path, value, leaf, dtype)
+        cast = _cast(path, value, leaf, dtype)
+        if id(leaf) in found and not np.array_equal(found[id(leaf)], cast):
+            raise InputError(
+                message(f"load: {name}: found other values of {path} than in another place of this weight")
+            )
+        found[id(leaf)] = cast
     missing = [path for path, leaf in places.items() if id(leaf) not in found]
     if missing and not partial:
-        text = f"load: the source lacks {', '.join(missing[:3])}{' …' if len(missing) > 3 else ''}"
+        text = f"load: the source lacks {some(missing)}"
         raise InputError(message(text, hint="partial=True leaves these as they are"))
     made = {}
     for path, leaf in places.items():
@@ -134,6 +142,11 @@ def _cast(path: str, value: Array, leaf: Any, dtype: object) -> Array:
     """An array in the dtype that a weight has, or is to have."""
     if isinstance(leaf, Initial):
         needed = leaf.dtype or dtype_name(dtype or value.dtype)
+        if leaf.dtype is None and not (is_float(needed) and is_float(dtype_name(value.dtype))):
+            text = f"load: {path}: found {dtype_name(value.dtype)}, needed real floating numbers"
+            if is_float(dtype_name(value.dtype)):
+                text = f"load: dtype: found {needed}, needed a real floating one"
+            raise DtypeError(message(text))
     elif isinstance(leaf, Shared):
         needed = leaf.type.dtype
         if not can_cast_safely(dtype_name(value.dtype), needed):
@@ -144,13 +157,64 @@ def _cast(path: str, value: Array, leaf: Any, dtype: object) -> Array:
     return value.astype(numpy_dtype(needed), copy=False)
 
 
-def _renamed(name: str, array: Array, rules: Sequence[Rule]) -> tuple[str | None, Array]:
+def _rules(names: Any) -> list[Rule]:
+    """The table, looked at.
+
+    Raises:
+        InputError: a row is no pair or triple.
+    """
+    rows = list(names) if isinstance(names, list | tuple) else [names]
+    for row in rows:
+        is_row = isinstance(row, tuple) and len(row) in (2, 3) and isinstance(row[0], str)
+        if not is_row or not isinstance(row[1], str | None) or not all(map(callable, row[2:])):
+            hint = '[(r"layer(.*)", r"body\\1")] is a table of one row'
+            raise InputError(message(f"load: names: found {short(row)}, needed (pattern, path)", hint=hint))
+    return rows
+
+
+def _renamed(arrays: Mapping[str, Array], rules: Sequence[Rule]) -> dict[str, tuple[str, Array]]:
+    """For each path the name in the source and the value.
+
+    Raises:
+        InputError: two names become one path.
+    """
+    found: dict[str, tuple[str, Array]] = {}
+    for name, array in arrays.items():
+        path, value = _by_rule(name, array, rules)
+        if path in found:
+            raise InputError(message(f"load: names: found {found[path][0]} and {name} for {path}"))
+        if path is not None:
+            found[path] = name, value
+    return found
+
+
+def _by_rule(name: str, array: Array, rules: Sequence[Rule]) -> tuple[str | None, Array]:
+    if name.endswith(COUNTERS):
+        return None, array
     for pattern, becomes, *convert in rules:
         matched = re.fullmatch(pattern, name)
         if matched:
             value = convert[0](array) if convert else array
             return None if becomes is None else matched.expand(becomes), value
-    return None if name.endswith(COUNTERS) else name, array
+    return name, array
+
+
+def _none_unknown(wanted: Mapping[str, tuple[str, Array]], places: Mapping[str, Any]) -> None:
+    """Refuse a source that has what the model lacks.
+
+    Raises:
+        InputError: it has.
+    """
+    unknown = [path if path == name else f"{path} ({name})" for path, (name, _) in wanted.items() if path not in places]
+    if unknown:
+        lines = [("the model has", some(list(places)))]
+        hint = 'names= says which name is which path: [(r"layer(.*)", r"body\\1")]; None for what is not wanted'
+        raise InputError(message(f"load: the model has no {some(unknown)}", *lines, hint=hint))
+
+
+def some(names: Sequence[str]) -> str:
+    """The first of names."""
+    return ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
 
 
 def _arrays(source: Any) -> dict[str, Array]:
@@ -158,14 +222,16 @@ def _arrays(source: Any) -> dict[str, Array]:
     if isinstance(source, Mapping):
         return {str(name): _array(str(name), value) for name, value in source.items()}
     if not isinstance(source, str | os.PathLike):
-        raise InputError(message(f"load: source: found {short(source)}, needed a path or arrays by name"))
+        hint = "model.state_dict() has those of a module of PyTorch" if hasattr(source, "state_dict") else None
+        raise InputError(message(f"load: source: found {short(source)}, needed a path or arrays by name", hint=hint))
     library = _safetensors("load")
     try:
         parts = library.deserialize(Path(source).read_bytes())
     except OSError as error:
         raise InputError(message(f"load: {source}: {error.strerror or error}")) from error
     except library.SafetensorError as error:
-        raise InputError(message(f"load: {source}: found no file of safetensors: {error}")) from error
+        hint = "of PyTorch's own files torch.load(path) gives the arrays by name"
+        raise InputError(message(f"load: {source}: found no file of safetensors: {error}", hint=hint)) from error
     found = {}
     for name, part in parts:
         kind = OF_FILES.get(part["dtype"])
@@ -182,6 +248,9 @@ def _array(name: str, value: Any) -> Array:
         value = value.detach().cpu()
         if str(value.dtype) == "torch.bfloat16":
             return np.asarray(value.float()).astype(numpy_dtype("bfloat16"))
+    if isinstance(value, Mapping):
+        hint = "arrays go by their paths, joined by dots: {'body.0.weight': …}"
+        raise InputError(message(f"load: {name}: found a dict, needed an array", hint=hint))
     if isinstance(value, Variable):
         raise InputError(message(f"load: {name}: found the variable {value!r}, needed an array"))
     return np.asarray(value)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from tg.errors import InputError, message
+import numpy as np
+
+from tg.errors import InputError, OptionError, message
 from tg.functions.updating import with_updates
 from tg.nn.module import Module, parameter
 from tg.ops.contraction import matmul
@@ -20,6 +22,9 @@ from tg.variables.structure import short
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+
+
+NEEDS_KEY: Final = "model(x, training=True, key=…): of an integer input k, tg.random.fold_in(tg.random.key(0), k)"
 
 
 class Dense(Module):
@@ -157,8 +162,7 @@ class Dropout(Module):
         if not asked(self, training) or not self.p:
             return dropout(x, self.p, training=False)
         if key is None:
-            hint = "model(x, training=True, key=tg.random.key(…)); another key for each step"
-            raise InputError(message(f"{self!r}: training without a key", hint=hint))
+            raise InputError(message(f"{self!r}: training without a key", hint=NEEDS_KEY))
         return dropout(x, self.p, key)
 
 
@@ -194,6 +198,8 @@ class BatchNorm(Module, state=("running_mean", "running_var")):
         self, channels: int, *, momentum: float = 0.1, eps: float = 1e-5, affine: bool = True, layout: str = "NCHW"
     ) -> None:
         sizes("BatchNorm", channels=channels)
+        if layout not in ("NCHW", "NHWC"):
+            raise OptionError(message(f"BatchNorm: layout: found {layout!r}, needed 'NCHW' or 'NHWC'"))
         self.weight = parameter((channels,), ones) if affine else None
         self.bias = parameter((channels,), zeros) if affine else None
         self.running_mean = parameter((channels,), zeros)
@@ -291,7 +297,7 @@ def sizes(what: str, **given: int) -> None:
         InputError: one is not.
     """
     for name, n in given.items():
-        if type(n) is not int or n < 1:
+        if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
             raise InputError(message(f"{what}: {name}: found {short(n)}, needed a positive integer"))
 
 

@@ -19,6 +19,18 @@ from tg.graph.nodes import Variable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+IN_PLACE_OF: Final = {
+    **dict.fromkeys(("train", "eval"), "training is an argument of a call: model(x, training=True)"),
+    **dict.fromkeys(("parameters", "named_parameters"), "tg.nn.params(model) has the weights by path"),
+    **dict.fromkeys(("buffers", "named_buffers"), "tg.nn.state(model) has the running statistics by path"),
+    "state_dict": "{**tg.nn.params(model), **tg.nn.state(model)} has all by path, tg.nn.save(model, file) writes them",
+    "load_state_dict": "model = tg.nn.load(model, arrays)",
+    "forward": "model(x) calls it; a module defines __call__",
+    "init": "model = tg.nn.randomized(model, tg.random.key(0)) draws all weights",
+    "apply": "tg.nn.replaced(model, weights)(x) is the model with other weights",
+}
+"""What to write instead of methods that modules of PyTorch and Flax have."""
+
 CALLS: Final[ContextVar[Callable[[Module, Callable[[], Any]], Any] | None]] = ContextVar("calls", default=None)
 """What is told of each module that is called, and runs the call: for summaries."""
 
@@ -37,7 +49,7 @@ class Initial:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name != "__array__":
             raise AttributeError(name)
-        hint = "model = tg.nn.randomized(model, tg.random.key(0)) draws all, tg.nn.load(model, file) reads them"
+        hint = "model = tg.nn.randomized(model, tg.random.key(0)) draws all, model = tg.nn.load(model, file) reads them"
         raise InputError(message(f"{self.where} has no value yet", hint=hint))
 
     def __repr__(self) -> str:
@@ -111,8 +123,12 @@ class Module(metaclass=_Kind):
     def __init_subclass__(cls, *, state: tuple[str, ...] = (), **options: Any) -> None:
         super().__init_subclass__(**options)
         cls._state = cls._state | frozenset(state)
-        if "__init__" not in vars(cls) and vars(cls).get("__annotations__"):
+        if "__init__" not in vars(cls) and cls.__annotations__:
             dataclasses.dataclass(eq=False, repr=False)(cls)
+        if "forward" in vars(cls) and not any("__call__" in vars(c) for c in cls.__mro__):
+            raise InputError(
+                message(f"{cls.__name__}: found forward, needed __call__", hint="def __call__(self, x): …")
+            )
         if "__call__" in vars(cls):
             setattr(cls, "__call__", _watched(vars(cls)["__call__"]))  # noqa: B010 (mypy refuses to assign a method)
 
@@ -122,7 +138,13 @@ class Module(metaclass=_Kind):
             raise dataclasses.FrozenInstanceError(message(f"{type(self).__name__} is frozen: {name} stays", hint=hint))
         if isinstance(value, Initial) and value.where == "a parameter":
             value.where = f"{type(self).__name__}.{name}"
+            if name.startswith("_"):
+                raise InputError(message(f"{value.where}: found a parameter under a private name, which no path has"))
         self.__dict__[name] = value
+
+    def __getattr__(self, name: str) -> Any:
+        text = f"{type(self).__name__!r} object has no attribute {name!r}"
+        raise AttributeError(text if name.startswith("__") else message(text, hint=IN_PLACE_OF.get(name)))
 
     def __delattr__(self, name: str) -> None:
         raise dataclasses.FrozenInstanceError(message(f"{type(self).__name__} is frozen: {name} stays"))
@@ -196,6 +218,8 @@ def _copied(value: Any, part_of: Callable[[Any, Any], Any]) -> Any:
         return made
     if isinstance(value, dict):
         return {name: part_of(name, part) for name, part in value.items()}
-    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*[part_of(k, part) for k, part in enumerate(value)])
+    if isinstance(value, list | tuple):
         return type(value)(part_of(k, part) for k, part in enumerate(value))
     return value

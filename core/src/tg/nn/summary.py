@@ -6,10 +6,14 @@ import html
 import io
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
+import numpy as np
+
+from tg.functions.shared import shared
 from tg.graph.nodes import Variable
-from tg.nn.module import CALLS, Initial, Module, inner, rebuilt
+from tg.nn.module import CALLS, Initial, Module, inner, leaves, rebuilt
 from tg.nn.weights import count
 from tg.nn.work import operations
+from tg.types.dtypes import is_float
 from tg.types.tensor_type import TensorType
 from tg.variables.structure import flatten
 
@@ -88,10 +92,16 @@ def summary(model: Module, *inputs: Any, **options: Any) -> Summary:
         0 Dense float32[1, 128] 100480 200704
         2 Dense float32[1, 10] 1290 2560
     """
-    dtype = next((v.type.dtype for v in flatten(inputs)[0] if isinstance(v, Variable)), "float32")
+    given = [v.type.dtype for v in flatten(inputs)[0] if isinstance(v, Variable)]
+    dtype = next(filter(is_float, given), "float32")
+    of_state = {id(leaf) for _, leaf, is_state in leaves(model) if is_state}
 
     def standing_in(path: str, part: Any) -> Any:
-        return Variable(TensorType(part.dtype or dtype, part.shape), name=path) if isinstance(part, Initial) else part
+        if not isinstance(part, Initial):
+            return part
+        if id(part) in of_state:  # which the call may update
+            return shared(np.zeros(part.shape, part.dtype or dtype), path, shape=part.shape)
+        return Variable(TensorType(part.dtype or dtype, part.shape), name=path)
 
     watched = rebuilt(model, standing_in)
     paths = {id(module): path for path, module in _modules(watched, "")}
@@ -101,10 +111,10 @@ def summary(model: Module, *inputs: Any, **options: Any) -> Summary:
         place, began = len(rows), Variable(TensorType("bool")).serial
         rows.append(None)
         result = run()
-        leaves = [v for v in flatten(result)[0] if isinstance(v, Variable)]
-        kinds = tuple(v.type.static for v in leaves)
+        values = [v for v in flatten(result)[0] if isinstance(v, Variable)]
+        kinds = tuple(v.type.static for v in values)
         path = paths.get(id(module), "")
-        rows[place] = Row(path, type(module).__name__, kinds, count(module), operations(leaves, began))
+        rows[place] = Row(path, type(module).__name__, kinds, count(module), operations(values, began))
         return result
 
     token = CALLS.set(told)

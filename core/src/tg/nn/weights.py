@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import math
 import zlib
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
-from tg.errors import InputError, message
+from tg.errors import DtypeError, InputError, message
 from tg.functions.make import evaluate
 from tg.functions.shared import Shared, shared
-from tg.graph.nodes import Variable
+from tg.graph.nodes import Constant, Variable
 from tg.nn.module import Initial, Module, leaves, rebuilt
 from tg.ops.random.keys import fold_in
 from tg.types.dtypes import dtype_name, is_float
+from tg.variables.conversion import as_variable
 from tg.variables.structure import short
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ def randomized(model: M, key: Any, dtype: object = "float32") -> M:
     """
     needed = dtype_name(dtype)
     if not is_float(needed):
-        raise InputError(message(f"randomized: dtype: found {needed}, needed a real floating one"))
+        raise DtypeError(message(f"randomized: dtype: found {needed}, needed a real floating one"))
     found: dict[int, tuple[str, Initial]] = {}
-    for path, leaf, _ in leaves(_model("randomized", model)):
+    for path, leaf, _ in leaves(a_model("randomized", model)):
         if isinstance(leaf, Initial):
             found.setdefault(id(leaf), (path, leaf))
     if not found:
@@ -62,7 +62,7 @@ def randomized(model: M, key: Any, dtype: object = "float32") -> M:
 
 
 def params(model: Any) -> dict[str, Shared]:
-    """The weights that training moves, by path; one that stands in several places by the first.
+    """The weights that training moves, by path; one that stands in several places by the first. Constants stay.
 
     `tg.grad(loss, params)` and the optimizers of `tg.optimize` take the dict, or a part of it: what is left out stays.
 
@@ -99,8 +99,8 @@ def count(model: Any) -> int:
         >>> tg.nn.count(tg.nn.Dense(784, 10))
         7850
     """
-    found = {id(leaf): leaf for _, leaf, is_state in leaves(_model("count", model)) if not is_state}
-    return sum(int(np.prod(v.shape if isinstance(v, Initial) else v.type.shape)) for v in found.values())
+    found = {id(leaf): leaf for _, leaf, is_state in leaves(a_model("count", model)) if not is_state}
+    return sum(math.prod(_lengths(v)) for v in found.values())
 
 
 def replaced(model: M, values: Mapping[str, Any]) -> M:
@@ -110,7 +110,8 @@ def replaced(model: M, values: Mapping[str, Any]) -> M:
     structures of `tg.vmap` it is one of many models.
 
     Args:
-        values: by path: a variable, an array, or a module.
+        values: by path: a variable (a constant is no parameter any more), an array, which becomes the value of a
+            shared variable, or a module.
     Raises:
         InputError: the model has no such path; a weight of another shape.
     Example:
@@ -134,41 +135,60 @@ def replaced(model: M, values: Mapping[str, Any]) -> M:
             return value
         raise InputError(message(f"replaced: {path}: found {short(value)} for {type(part).__name__}"))
 
-    made = rebuilt(_model("replaced", model), new)
+    made = rebuilt(a_model("replaced", model), new)
     if left:
-        raise unknown_path("replaced", next(iter(left)), [path for path, _, _ in leaves(model)])
+        path = next(iter(left))
+        known = {p: leaf for p, leaf, _ in leaves(model)}
+        if path in known:
+            first = next(p for p, leaf in known.items() if leaf is known[path])
+            raise InputError(message(f"replaced: {path} is the weight of {first}, which stands in several places"))
+        near = difflib.get_close_matches(path, known, 1, 0.6)
+        raise InputError(message(f"replaced: the model has no {path}", hint=f"{near[0]} exists" if near else None))
     return made  # type: ignore[no-any-return]
 
 
-def unknown_path(what: str, path: str, known: list[str]) -> InputError:
-    """The error about a path that a model does not have."""
-    near = difflib.get_close_matches(path, known, 1, 0.6)
-    return InputError(message(f"{what}: the model has no {path}", hint=f"{near[0]} exists" if near else None))
+def _lengths(v: Any) -> tuple[int, ...]:
+    return tuple(v.shape if isinstance(v, Initial) else v.snapshot.shape if isinstance(v, Shared) else v.type.shape)
 
 
 def _fitting(path: str, part: Variable | Initial, value: Any) -> Variable:
-    from tg.variables.conversion import as_variable
-
     v = as_variable(value)
     needed = part.shape if isinstance(part, Initial) else part.type.shape
     pairs = zip(v.type.shape, needed, strict=False)
     if v.type.ndim != len(needed) or any(type(a) is int and type(b) is int and a != b for a, b in pairs):
         raise InputError(message(f"replaced: {path}: found {v.type}, needed the shape {list(needed)}"))
-    return v
+    if isinstance(value, Variable):
+        return v
+    own = v.type.dtype if isinstance(part, Initial) else part.type.dtype
+    return shared(value, path, dtype=own, shape=needed)  # an array is a first value, as those that are drawn
 
 
 def _shared(what: str, model: Any, *, is_state: bool) -> dict[str, Shared]:
     found: dict[int, tuple[str, Shared]] = {}
-    for path, leaf, of_state in leaves(_model(what, model)):
+    for path, leaf, of_state in leaves(a_model(what, model)):
         if of_state == is_state:
+            if isinstance(leaf, Constant):
+                continue
             if not isinstance(leaf, Shared):
-                hint = "tg.nn.randomized(model, key) draws what has no value yet"
+                hint = (
+                    "model = tg.nn.randomized(model, key) draws what has no value yet, model = tg.nn.load(…) reads it"
+                )
+                if not isinstance(leaf, Initial):
+                    hint = "the model is a function of this variable: tg.grad takes it"
                 raise InputError(message(f"{what}: {path}: found {short(leaf)}, needed a shared variable", hint=hint))
             found.setdefault(id(leaf), (path, leaf))
-    return dict(found.values())
+    named = dict(found.values())
+    if len(named) < len(found):
+        raise InputError(message(f"{what}: found two weights of one path", hint="keys of dicts go without dots"))
+    return named
 
 
-def _model(what: str, model: Any) -> Any:
+def a_model(what: str, model: Any) -> Any:
+    """The model.
+
+    Raises:
+        InputError: it is none.
+    """
     if not isinstance(model, Module | dict | list | tuple):
         raise InputError(message(f"{what}: found {short(model)}, needed a module"))
     return model

@@ -9,6 +9,7 @@ import functools
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+from tg.graph.text.printer import held_by
 from tg.graph.traversal import sorted_applies
 from tg.ops.contraction import MatMul
 from tg.ops.nn.attention import Attention, AttentionGradient
@@ -17,6 +18,7 @@ from tg.ops.nn.convolution import Convolution
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tg.graph.frozen import FrozenGraph
     from tg.graph.nodes import Apply, Variable
 
 
@@ -24,7 +26,8 @@ def operations(outputs: Sequence[Variable], began: int = 0) -> int | None:
     """Of the applies below the outputs that were made after the variable with a serial number.
 
     Returns:
-        None where a length that counts is known only when the program runs.
+        None where a length that counts is known only when the program runs, or something that counts is in a loop,
+        a branch or a call.
     """
     nodes = [node for node, found in sorted_applies(outputs) if any(v is not None and v.serial > began for v in found)]
     counts = [_of_node(node) for node in nodes]
@@ -35,10 +38,16 @@ def _of_node(node: Apply) -> int | None:
     count = next((count for kind, count in COUNTS.items() if isinstance(node.op, kind)), None)
     shapes = [kind.shape for kind in (*(v.type for v in node.inputs), *node.types)]
     if count is None:
-        return 0
+        return None if any(_counts(graph) for graph in held_by(node.op)) else 0
     if any(type(n) is not int for shape in shapes for n in shape):
         return None
     return 2 * count(node.op, shapes)
+
+
+def _counts(graph: FrozenGraph) -> bool:
+    """Whether something of an inner graph would count: how often it runs is not looked at."""
+    ops = [node.op for node in graph.nodes]
+    return any(isinstance(op, tuple(COUNTS)) or any(map(_counts, held_by(op))) for op in ops)
 
 
 def _convolution(op: Any, shapes: Sequence[Any]) -> int:

@@ -13,12 +13,14 @@ from tg.graph.function_graph import freeze
 from tg.graph.interpret import interpret
 from tg.graph.nodes import Variable, apply
 from tg.graph.op import Op
+from tg.graph.traversal import leaves_and
 from tg.ops.control import Call
 from tg.ops.creation import zeros_like
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.complex import conjugate
 from tg.ops.family import Family
 from tg.ops.inner import captured, copies, inner_types
+from tg.ops.updating import Updating
 from tg.types.dtypes import is_inexact
 from tg.variables.conversion import as_variable
 from tg.variables.structure import Structure, flatten, paths
@@ -349,8 +351,11 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
         updating = sorted((v.serial, v.apply) for v in stored if v.apply is not None)
         values = [node.inputs[2] for _, node in updating]
         after = list(called(freeze([*inner, *used], [*outputs, *values]), [*given, *used]))
-        for (_, node), value in zip(updating, after[len(outputs) :], strict=True):
-            after[0] = node.op(after[0], node.inputs[1], value)
+        for k, v in enumerate(outputs if updating else ()):
+            below = leaves_and([v], Updating)[1]
+            for (_, node), value in zip(updating, after[len(outputs) :], strict=True):
+                if any(node is other for other in below):
+                    after[k] = node.op(after[k], node.inputs[1], value)
         return results(iter(after[: len(outputs)]))
 
     return again

@@ -67,3 +67,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
     raise AttributeError(text, name=name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

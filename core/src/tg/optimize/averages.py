@@ -48,7 +48,7 @@ def moving_average(updates: Updates, params: Any, decay: float) -> tuple[Any, Up
     for v, name in zip(leaves, names, strict=True):
         if v not in updates:
             raise InputError(message(f"moving_average: params: {name} is not among the updates"))
-        start = np.zeros(v.snapshot.numpy.shape, v.type.dtype)
+        start = np.zeros(v.snapshot.shape, v.type.dtype)
         state = shared(start, f"moving_average: sum of {name}", shape=v.type.shape)
         found[state] = decay * state + (1 - decay) * updates[v]
         is_first = count == 0

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 import numpy as np
 
 from tg.errors import DtypeError, InputError, ShapeError, message
+from tg.functions.arguments import own_updates
 from tg.functions.shared import Shared, shared
 from tg.gradient.api import grad
 from tg.graph.nodes import Variable
@@ -45,12 +46,15 @@ class Parameter(NamedTuple):
 
 @final
 class Descent:
-    """One run of an optimizer: for each parameter what is kept of it, and what each becomes."""
+    """One run of an optimizer: for each parameter what is kept of it, and what each becomes.
+
+    The updates have those that the loss brings itself, of running statistics and streams of random numbers.
+    """
 
     def __init__(self, what: str, loss: Any, params: Any, mask: Any = None, gradients: Any = None) -> None:
         self.what = what
-        self.updates: Updates = {}
-        self.parameters = _parameters(what, loss, params, mask, gradients)
+        self.updates: Updates = {} if loss is None else own_updates([as_variable(loss)], [])  # of layers with a state
+        self.parameters = _parameters(what, loss, params, mask, gradients, self.updates)
         self._steps: Shared | None = None
 
     def __iter__(self) -> Iterator[Parameter]:
@@ -81,7 +85,7 @@ class Descent:
     def state(self, p: Parameter, role: str, fill: float = 0.0) -> Shared:
         """A shared variable of the parameter's shape, at first `fill`; the optimizer says what it becomes."""
         v = p.variable
-        start = np.full(v.snapshot.numpy.shape, fill, v.type.dtype)
+        start = np.full(v.snapshot.shape, fill, v.type.dtype)
         return shared(start, f"{self.what}: {role} of {p.name}", shape=v.type.shape)
 
     def average(self, p: Parameter, role: str, x: Variable, factor: float, start: float = 0.0) -> Variable:
@@ -192,13 +196,18 @@ def gradients_of(what: str, loss: Any, params: Any, given: Any = None) -> list[V
     return [cast_variable(g, v.type.dtype) for v, g in zip(leaves, gradients, strict=True)]
 
 
-def _parameters(what: str, loss: Any, params: Any, mask: Any, gradients: Any) -> list[Parameter]:
+def _parameters(what: str, loss: Any, params: Any, mask: Any, gradients: Any, stored: Updates) -> list[Parameter]:
     """Each parameter once, in the structure's order: a variable that stands in two places has one gradient.
 
     Raises:
-        InputError: the mask is not nested like the parameters, or has something else than bools.
+        InputError: the mask is not nested like the parameters, or has something else than bools; what computes the loss
+            stores a parameter itself.
     """
     leaves, names, _ = parameters_of(what, params)
+    for v, name in zip(leaves, names, strict=True):
+        if v in stored:
+            hint = "tg.nn.params(model) has what is learnt, tg.nn.state(model) what the model updates itself"
+            raise InputError(message(f"{what}: params: {name} is updated by what computes the loss", hint=hint))
     slopes = gradients_of(what, loss, params, gradients)
     if callable(mask):
         decays = [mask(v) for v in leaves]

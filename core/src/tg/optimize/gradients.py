@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tg.errors import InputError, message
+from tg.functions.arguments import own_updates
 from tg.functions.shared import shared
 from tg.ops.elementwise.arithmetic import clip
 from tg.ops.elementwise.cast import cast, cast_variable
@@ -14,7 +15,7 @@ from tg.ops.elementwise.comparison import where
 from tg.ops.norm import norm
 from tg.ops.shape import stack
 from tg.optimize.descent import bounded, gradients_of, parameters_of
-from tg.types.dtypes import is_inexact
+from tg.types.dtypes import is_float
 from tg.variables.conversion import as_variable
 from tg.variables.structure import flatten, short
 
@@ -125,10 +126,11 @@ def accumulated(
     leaves, names, structure = parameters_of("accumulated", params)
     calls = shared(np.int64(0), "accumulated: calls", shape=())
     is_last = calls == every - 1
-    updates: Updates = {calls: where(is_last, 0, calls + 1)}
+    updates: Updates = {} if loss is None else own_updates([as_variable(loss)], [])
+    updates[calls] = where(is_last, 0, calls + 1)
     means = []
     for v, g, name in zip(leaves, gradients_of("accumulated", loss, params, gradients), names, strict=True):
-        start = np.zeros(v.snapshot.numpy.shape, v.type.dtype)
+        start = np.zeros(v.snapshot.shape, v.type.dtype)
         before = shared(start, f"accumulated: mean of {name}", shape=v.type.shape)
         means.append(before + (g - before) / cast(calls + 1, v.type.dtype))
         updates[before] = where(is_last, 0, means[-1])
@@ -152,8 +154,8 @@ def _floats(what: str, gradients: Any) -> tuple[list[Variable], Structure]:
     leaves, structure = flatten(gradients)
     found = [as_variable(g) for g in leaves]
     for g in found:
-        if not is_inexact(g.type.dtype):
-            raise InputError(message(f"{what}: found {g.type}, needed floating numbers"))
+        if not is_float(g.type.dtype):
+            raise InputError(message(f"{what}: found {g.type}, needed real floating numbers"))
     if not found:
         raise InputError(message(f"{what}: found no arrays"))
     return found, structure

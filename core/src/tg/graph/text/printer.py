@@ -177,21 +177,22 @@ def inner_graphs(graph: FrozenGraph) -> list[FrozenGraph]:
             finished[top] = None
             continue
         stack.append((top, True))
-        held = [g for node in top.nodes for g in _held(node.op)]
+        held = [g for node in top.nodes for g in held_by(node.op)]
         stack.extend((g, False) for g in reversed(held))
     del finished[graph]
     return list(finished)
 
 
-def _held(value: object) -> Iterator[FrozenGraph]:
+def held_by(value: object) -> Iterator[FrozenGraph]:
+    """The graphs that an op, or a field of one, holds itself."""
     if isinstance(value, FrozenGraph):
         yield value
     elif isinstance(value, Op):
         for name in type(value).fields:
-            yield from _held(getattr(value, name))
+            yield from held_by(getattr(value, name))
     elif type(value) is tuple:
         for each in value:
-            yield from _held(each)
+            yield from held_by(each)
 
 
 def value_text(graph: FrozenGraph, number: int) -> str:
