@@ -116,7 +116,7 @@ expm1 = unary(
 per_expm1: ElementwiseFunction = binary(
     "per_expm1", lambda x, y: x / np.expm1(y), real_floating,
     "x / (exp(y) - 1), as it is written: of its slopes none is divided by the square of exp(y) - 1.",
-    d=(lambda x, y, z: per_expm1(1, y), lambda x, y, z: per_expm1(z, -y)), domain=(-20, 20), cost=6,
+    d=(lambda x, y, z: per_expm1(1, y), lambda x, y, z: per_expm1(z, -y)), domain=(-10, 10), cost=6,
     expansion=lambda x, y: x / expm1(y), only_derives=True,
 )  # fmt: skip
 log = unary(
