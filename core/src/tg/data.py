@@ -54,16 +54,16 @@ class Batches:
 
     @property
     def epoch(self) -> int:
-        """Which time the next batch goes through the data, from 0 on."""
+        """The epoch of the next batch, from 0 on."""
         return self.step // self._per_epoch
 
     @property
     def per_epoch(self) -> int:
-        """How many batches go once through the data."""
+        """The number of batches of an epoch."""
         return self._per_epoch
 
     def __len__(self) -> int:
-        """How many batches are left.
+        """The number of batches that are left.
 
         Raises:
             TypeError: there is no end.

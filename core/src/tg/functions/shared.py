@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tg.link.linker import Executable
     from tg.types.lengths import Length
 
-LARGE: Final = 1 << 17  # bytes of an array of which nobody keeps two copies
+LARGE: Final = 1 << 17  # bytes from which on NumPy's array is given up once a backend has its own
 PATIENCE: Final = 100  # updates that do not overwrite a value after a reader had to wait for it
 _has: Final = operator.attrgetter("has")
 
