@@ -21,7 +21,7 @@ from tg.graph.nodes import Constant
 from tg.ops.contraction import MatMul
 from tg.ops.creation import Arange, iota, zeros_like
 from tg.ops.diagonal import tril
-from tg.ops.elementwise.arithmetic import add, divide, multiply, negative
+from tg.ops.elementwise.arithmetic import add, divide, multiply, negative, subtract
 from tg.ops.elementwise.comparison import equal, where
 from tg.ops.indexing import Gather, Scatter
 from tg.ops.linalg.cholesky import Cholesky, cotangent_by_factor
@@ -161,6 +161,9 @@ def _terms(v: Variable, *, is_turned: bool = False, is_negative: bool = False) -
     elif v.op is add.op:
         for part in v.inputs:
             yield from _terms(part, is_turned=is_turned, is_negative=is_negative)
+    elif v.op is subtract.op:
+        for part, is_taken in zip(v.inputs, (False, True), strict=True):
+            yield from _terms(part, is_turned=is_turned, is_negative=is_negative is not is_taken)
     elif scatter and _is_on_diagonal(v):
         yield Term(v.inputs[1], True, is_turned, is_negative)
         if not is_all_zero(v.inputs[0]):
