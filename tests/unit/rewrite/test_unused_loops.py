@@ -7,7 +7,7 @@ import tg
 from tg.errors import BoundsError
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
-from tg.ops.loops import Cond, Scan
+from tg.ops.loops import Cond, Scan, While
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
 from tg.rewrite.rules.catalog import PASSES, RULES
@@ -26,8 +26,8 @@ ARRAYS = {
 }
 
 
-def loops(*outputs):
-    """The loops that are left of a program, whose values stay as they were."""
+def rewritten(*outputs):
+    """A program after rewriting, whose values stay as they were."""
     graph = FunctionGraph.of(list(ARRAYS), list(outputs))
     before = graph.freeze()
     after = rewrite(FunctionGraph.of(list(ARRAYS), list(outputs)), [CORE], supported=lambda op, types: True)
@@ -35,7 +35,12 @@ def loops(*outputs):
     for a, b in zip(interpret(before, arrays), interpret(after, arrays), strict=True):
         assert a.dtype == b.dtype
         np.testing.assert_array_equal(a, b)
-    return [node.op for node in after.nodes if isinstance(node.op, Scan)]
+    return after
+
+
+def loops(*outputs):
+    """The loops that are left of a program."""
+    return [node.op for node in rewritten(*outputs).nodes if isinstance(node.op, Scan)]
 
 
 def facts(op):
@@ -242,3 +247,60 @@ def test_conditions_of_steps_that_are_checked_are_known_as_well():
 
     (c, d), _ = tg.scan(step, (0.0, False), Z)
     assert [facts(op) for op in loops(c, d)] == [(1, 2, 0, 0)]
+
+
+def whiles(graph):
+    """The While ops of a graph and of those inside."""
+    found = [node.op for node in graph.nodes if isinstance(node.op, While)]
+    return found + [op for node in graph.nodes for g in node.op.inner_graphs() for op in whiles(g)]
+
+
+def noted(x, limit, mode="promise"):
+    """A loop of a number, how many steps it has made, a sum that nobody needs, and all numbers."""
+
+    def body(c):
+        count, v, total, seen = c
+        return count + 1, v * 1.5, total + v * S, seen.at[count].set(v, mode=mode)
+
+    return tg.while_loop(lambda c: c[1] < limit, body, (0, x, 0.0, tg.zeros(64)), max_steps=60)
+
+
+def test_carries_of_while_loops_that_nobody_reads_are_left_out():
+    (op,) = whiles(rewritten(noted(S, 100.0)[1]))
+    assert op.carries == 1
+    (op,) = whiles(rewritten(*noted(S, 100.0)[1:3]))
+    assert op.carries == 2
+    (op,) = whiles(rewritten(noted(S, 100.0)[3]))
+    assert op.carries == 3  # the number of steps says where to write
+
+
+def test_carries_of_a_while_loop_in_a_scan_are_left_out_with_those_of_the_scan():
+    def body(c):
+        count, v, seen = c
+        return count + 1, v * 1.5, seen.at[count].set(v, mode="promise")
+
+    def step(carry, limit):
+        carry = tg.while_loop(lambda c: c[1] < limit, body, carry)
+        return carry, carry[1]
+
+    begun = (tg.constant(0), S, tg.zeros(64))
+    (count, _, seen), ends = tg.scan(step, begun, tg.cumsum(tg.abs(X)))
+    (op,) = whiles(rewritten(ends))
+    assert op.carries == 1
+    (op,) = whiles(rewritten(ends, count, seen))
+    assert op.carries == 3
+
+
+def test_a_while_loop_that_can_fail_keeps_what_its_checks_read():
+    after = rewritten(noted(S, 100.0, "raise")[1])
+    (op,) = whiles(after)
+    assert op.carries == 2
+    assert op.inner_descriptors
+
+
+def test_traces_of_while_loops_that_nobody_reads_are_left_out():
+    _, v, total, _ = noted(S, 100.0)
+    (op,) = whiles(rewritten(v, total))
+    assert not op.traces
+    gradient = tg.grad(total, S)
+    assert any(op.traces for op in whiles(rewritten(gradient)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tg.graph.frozen import Node
 from tg.graph.nodes import apply
 from tg.ops.iteration import scan
-from tg.ops.loops import Cond, Scan
+from tg.ops.loops import Cond, Scan, While
 from tg.ops.shape import broadcast_to
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import Pass
@@ -29,6 +29,8 @@ def _without_unused(view: View) -> dict[int, Variable]:
             found.update(_reduced(node, node.op, view))
         elif isinstance(node.op, Cond):
             found.update(_with_fewer_results(node, node.op, view))
+        elif isinstance(node.op, While):
+            found.update(_with_fewer_carries(node, node.op, view))
     return found
 
 
@@ -48,6 +50,39 @@ def _of_results(op: Cond, wanted: Sequence[int]) -> tuple[Cond, list[int]]:
     branches = [with_parts(g, range(g.arity), [g.outputs[k] for k in wanted]) for g in op.branches]
     read = sorted({k for g in branches for k in kept_inputs(g, 0, ())})
     return Cond(tuple(with_parts(g, read, g.outputs) for g in branches)), read
+
+
+def _with_fewer_carries(node: Apply, op: While, view: View) -> dict[int, Variable]:
+    results = view.results(node)
+    used = [k for k in range(op.carries + 1 + op.traces) if view.uses(results[k])]
+    read = _read_by_while(op, used)
+    narrow, places = _of_carries(op, used, read)
+    if not used or (len(read) == len(node.inputs) and len(places) == op.carries + 1 + op.traces):
+        return {}
+    made = apply(narrow, [node.inputs[k] for k in read])
+    found = {id(results[k]): v for k, v in zip(places, made, strict=False)}
+    return found | ({id(results[-1]): made[-1]} if op.inner_descriptors else {})
+
+
+def _read_by_while(op: While, wanted: Iterable[int]) -> list[int]:
+    """The operands of a loop on which some of its results depend, how many steps it makes always among them."""
+    n = op.carries
+    asked = kept_inputs(op.condition, 0, ())
+    traces = [op.body.outputs[k - 1] for k in wanted if k > n]
+    needed = _needed(op.body, n, [k for k in {*asked, *wanted} if k < n], traces)
+    return sorted({*asked, *(k for k in needed if k < op.body.arity)})
+
+
+def _of_carries(op: While, wanted: Iterable[int], read: Sequence[int]) -> tuple[While, list[int]]:
+    """A loop of the operands that are read, and the numbers of the results that it still has."""
+    carries = [k for k in read if k < op.carries]
+    traces = [k for k in wanted if k > op.carries]
+    outputs = [*(op.body.outputs[k] for k in carries), *(op.body.outputs[k - 1] for k in traces)]
+    needed = _needed(op.body, op.carries, carries, outputs)
+    narrow = op.body.with_nodes([_with_needed(node, needed) for node in op.body.nodes])
+    condition = with_parts(op.condition, read, op.condition.outputs)
+    smaller = While(condition, with_parts(narrow, read, outputs), len(carries), op.max_steps)
+    return smaller, [*carries, op.carries, *traces]
 
 
 def _reduced(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
@@ -95,14 +130,27 @@ def _needed(body: FrozenGraph, carries: int, finals: Iterable[int], traces: Iter
         if number < carries:
             stack.append(body.outputs[number])
         elif number in makers:
-            stack.extend(_with_needed(makers[number], {number}).inputs)
+            stack.extend(_read_for(makers[number], number))
     return seen
 
 
+def _read_for(node: Node, number: int) -> Sequence[int]:
+    """What a node reads for one of its results."""
+    if isinstance(node.op, While) and not node.op.inner_descriptors:
+        return [node.inputs[k] for k in _read_by_while(node.op, [node.outputs.index(number)])]
+    return _with_needed(node, {number}).inputs
+
+
 def _with_needed(node: Node, needed: set[int]) -> Node:
-    """A node, of branches that cannot fail with the results and the operands only that are needed."""
+    """A node, of branches and loops that cannot fail with the results and the operands only that are needed."""
     op = node.op
     wanted = [k for k, number in enumerate(node.outputs) if number in needed]
+    if isinstance(op, While) and not op.inner_descriptors and wanted:
+        read = _read_by_while(op, wanted)
+        if len(read) == len(node.inputs):
+            return node
+        fewer, places = _of_carries(op, wanted, read)
+        return Node(fewer, tuple(node.inputs[k] for k in read), tuple(node.outputs[k] for k in places))
     if not isinstance(op, Cond) or op.inner_descriptors or not wanted:
         return node
     narrow, read = _of_results(op, wanted)
@@ -115,7 +163,7 @@ def _with_needed(node: Node, needed: set[int]) -> Node:
 PASSES = (
     Pass(
         "scan_unused",
-        keys=(Scan, Cond),
+        keys=(Scan, While, Cond),
         phase=CANONICALIZE,
         kind=EXACT,
         why="Results that nobody reads need no memory, and what only they depend on is not computed.",
