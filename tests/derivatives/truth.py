@@ -543,6 +543,7 @@ LEFT_OUT: Final[dict[str, str]] = {
             "past_kink",
             "asked_where",
             "asked_opposite",
+            "surrogate",
             "kink",
             "where",
             "complex",

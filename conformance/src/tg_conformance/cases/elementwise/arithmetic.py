@@ -89,6 +89,7 @@ FACTS: Final = {
     tg.at_kink: Facts(Oracle(lambda c, x: np.broadcast_arrays(c, x)[1]), derivative=False),
     tg.past_kink: Facts(Oracle(lambda c, x: np.broadcast_arrays(c, x)[1]), derivative=False),
     tg.asked_opposite: Facts(Oracle(lambda c, x: np.where(c, x, np.zeros((), x.dtype))), derivative=False),
+    tg.surrogate: Facts(Oracle(lambda x, y: np.broadcast_arrays(x, y)[0]), derivative=False),
     tg.asked_where: Facts(Oracle(lambda c, x: np.broadcast_arrays(c, x)[1]), derivative=False),
     tg.absolute_power: floats_only(
         lambda x, y: np.power(np.abs(x), y), hostile_oracle=False, domains=((-9.0, 9.0), (1.2, 3.5)), derivative=False

@@ -488,6 +488,12 @@ asked_where = binary(
     d=(None, lambda asked, x, y: 1), accuracy=0, cost=0.1, expansion=broadcast_with, only_derives=True,
     facts=lambda asked, x: [*facts_of(x)],
 )  # fmt: skip
+surrogate = binary(
+    "surrogate", lambda x, y: np.broadcast_arrays(x, y)[0].copy(), np.add,
+    "x itself, with the derivatives of y: another way to the same value, that is computed for derivatives alone.",
+    d=(None, lambda x, y, z: 1), accuracy=0, cost=0.1, expansion=lambda x, y: broadcast_with(y, x), only_derives=True,
+    facts=lambda x, y: [*facts_of(x)],
+)  # fmt: skip
 asked_opposite = binary(
     "asked_opposite", lambda asked, x: np.where(asked, x, np.zeros((), x.dtype)), _kept_loops,
     "x where the condition holds, else 0: a factor opposite of another that is 0 there; derivatives are those of x.",
@@ -652,6 +658,7 @@ FAMILY = Family(
         past_kink,
         asked_where,
         asked_opposite,
+        surrogate,
         flat_power,
         absolute_power,
         signed_power,
