@@ -53,10 +53,12 @@ class RNN(_Recurrent):
         layers: each is given the states of the one before.
         bidirectional, axis: as `tg.nn.rnn` has them.
         nonlinearity: "tanh" or "relu".
+        lengths: (of a call) how many steps of each padded sequence count, as `tg.nn.rnn` has it.
     Returns:
         (of a call) the last layer's states of all steps, and the last state of every layer and direction.
     Shapes:
-        x (t, n, inner), state (layers, n, width) -> (t, n, width), (layers, n, width); twice with `bidirectional`
+        x (t, n, inner), state (layers, n, width), lengths (n) -> (t, n, width), (layers, n, width);
+        twice with `bidirectional`
     Raises:
         InputError: a size is no positive integer.
     Source:
@@ -73,9 +75,9 @@ class RNN(_Recurrent):
         super().__init__(inner, width, layers, **options)
         self.nonlinearity = nonlinearity
 
-    def __call__(self, x: Any, state: Any = None) -> tuple[Variable, Variable]:
+    def __call__(self, x: Any, state: Any = None, *, lengths: Any = None) -> tuple[Variable, Variable]:
         own = self._weights() | self._options | {"nonlinearity": self.nonlinearity}
-        return recurrent.rnn(x, state=state, **own)
+        return recurrent.rnn(x, state=state, lengths=lengths, **own)
 
 
 class GRU(_Recurrent):
@@ -95,8 +97,8 @@ class GRU(_Recurrent):
 
     _gates = 3
 
-    def __call__(self, x: Any, state: Any = None) -> tuple[Variable, Variable]:
-        return recurrent.gru(x, state=state, **self._weights(), **self._options)
+    def __call__(self, x: Any, state: Any = None, *, lengths: Any = None) -> tuple[Variable, Variable]:
+        return recurrent.gru(x, state=state, lengths=lengths, **self._weights(), **self._options)
 
 
 class LSTM(_Recurrent):
@@ -116,5 +118,5 @@ class LSTM(_Recurrent):
 
     _gates = 4
 
-    def __call__(self, x: Any, state: Any = None) -> tuple[Variable, tuple[Variable, Variable]]:
-        return recurrent.lstm(x, state=state, **self._weights(), **self._options)
+    def __call__(self, x: Any, state: Any = None, *, lengths: Any = None) -> tuple[Variable, tuple[Variable, Variable]]:
+        return recurrent.lstm(x, state=state, lengths=lengths, **self._weights(), **self._options)

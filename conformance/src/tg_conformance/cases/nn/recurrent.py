@@ -96,11 +96,36 @@ def _deep(kind: str) -> Case:
     )
 
 
+def _padded(kind: str) -> Case:
+    """Both directions of sequences of other lengths: each as if it stood alone."""
+    gates, counts = {"rnn": 1, "gru": 3, "lstm": 4}[kind], (3, 0, 4)
+
+    def oracle(x: Any, w: Any, u: Any) -> Any:
+        y = np.zeros((*x.shape[:-1], 4))
+        for k, n in enumerate(counts):
+            if n:
+                ways = [_layer(kind, x[:n, k : k + 1], w[j], u[j], way=1 - 2 * j)[0] for j in (0, 1)]
+                y[:n, k] = np.concatenate(ways, -1)[:, 0]
+        return y
+
+    return Case(
+        lambda x, w, u: getattr(tg.nn, kind)(
+            x, [w[0], w[1]], [u[0], u[1]], lengths=np.array(counts), bidirectional=True
+        )[0],
+        [f64(4, 3, 3), f64(2, gates * 2, 3), f64(2, gates * 2, 2)],
+        name=f"{kind} of padded sequences",
+        layouts=("C",),
+        condition=lambda *_: 2000,
+        oracle=oracle,
+    )
+
+
 WRITTEN: Final = (
     _equations("rnn", 1),
     _equations("gru", 3),
     _equations("lstm", 4),
     *map(_deep, ("rnn", "gru", "lstm")),
+    *map(_padded, ("rnn", "gru", "lstm")),
     Case(
         lambda x, w, u: tg.nn.gru(x, w, u)[0],
         [any_dtype(4, 3), any_dtype(6, 3), any_dtype(6, 2)],

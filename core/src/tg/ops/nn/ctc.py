@@ -12,16 +12,15 @@ import numpy as np
 
 from tg.errors import DomainError, DtypeError, ShapeError, message
 from tg.graph.checks import Descriptor
-from tg.graph.nodes import as_size_variable
 from tg.ops.assumptions import required
 from tg.ops.creation import full, iota
 from tg.ops.elementwise.arithmetic import divide, maximum, negative
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import equal, greater_equal, isinf, less, less_equal, logical_and, not_equal, where
+from tg.ops.elementwise.comparison import equal, isinf, less, logical_and, not_equal, where
 from tg.ops.family import Family
 from tg.ops.indexing import slice_axis
 from tg.ops.iteration import scan
-from tg.ops.nn.operands import need_labels, wide
+from tg.ops.nn.operands import need_labels, need_lengths, wide
 from tg.ops.nn.reductions import need_reduction, reduced
 from tg.ops.places import take_along_axis
 from tg.ops.reduction import Reduce, all
@@ -76,8 +75,8 @@ def ctc_loss(
         text = f"found {x.type}, targets {y.type} and lengths {steps.type} and {lengths.type}"
         raise ShapeError(message(f"ctc_loss: {text}, needed (t, n, c), (n, s), (n) and (n)"))
     y = specify_shape(y, [x.shape[1], None], "ctc_loss: targets")
-    steps = _within("input_lengths", steps, y.shape[0], x.shape[0])
-    lengths = _within("target_lengths", lengths, y.shape[0], y.shape[1])
+    steps = need_lengths("ctc_loss: input_lengths", steps, [y.shape[0]], x.shape[0])
+    lengths = need_lengths("ctc_loss: target_lengths", lengths, [y.shape[0]], y.shape[1])
     losses = negative(_log_likelihood(x, _labels(y, lengths, x.shape[2], blank), steps, lengths, blank))
     if zero_infinity:
         losses = where(isinf(losses), 0.0, losses)
@@ -95,15 +94,6 @@ def _integers(value: Any, name: str) -> Variable:
     if not is_integer(v.type.dtype):
         raise DtypeError(message(f"ctc_loss: {name}: found {v.type.dtype}, needed integers"))
     return cast_variable(v, "int64")
-
-
-def _within(name: str, lengths: Variable, samples: int | Length, n: int | Length) -> Variable:
-    """Lengths, one for each sample, of which it is made sure that they lie in [0, n]."""
-    lengths = specify_shape(lengths, [samples], f"ctc_loss: {name}")
-    limit = as_size_variable(n)
-    fine = all(logical_and(greater_equal(lengths, 0), less_equal(lengths, limit)))
-    text = f"ctc_loss: {name}: found one outside the axis, needed lengths in [0, {{0}}]"
-    return required(lengths, fine, [limit], Descriptor("DomainError", text))
 
 
 def _labels(y: Variable, lengths: Variable, classes: int | Length, blank: int) -> Variable:

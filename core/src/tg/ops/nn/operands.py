@@ -10,12 +10,22 @@ from tg.graph.nodes import Constant, as_size_variable
 from tg.ops.assumptions import required
 from tg.ops.elementwise.arithmetic import maximum, minimum, remainder
 from tg.ops.elementwise.cast import cast_variable, widened
-from tg.ops.elementwise.comparison import equal, greater_equal, less, logical_and, logical_or, not_equal, where
+from tg.ops.elementwise.comparison import (
+    equal,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_or,
+    not_equal,
+    where,
+)
 from tg.ops.nn.windows import LAYOUTS
 from tg.ops.reduction import Reduce
+from tg.ops.reduction import all as all_of
 from tg.ops.shape import axis_length, expand_dims_at, specify_shape
-from tg.types.dtypes import is_complex, is_inexact
-from tg.variables.conversion import promoted
+from tg.types.dtypes import is_complex, is_inexact, is_integer
+from tg.variables.conversion import as_variable, promoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,6 +106,24 @@ def multiple_of(what: str, x: Variable, axis: int, count: int) -> Variable:
     length = axis_length(x, axis)
     failure = Descriptor("ShapeError", f"{what}: axis {axis}: found a length of {{0}}, needed {kind}")
     return required(x, equal(remainder(length, count), 0), [length], failure)
+
+
+def need_lengths(what: str, lengths: Any, shape: Sequence[int | Length], n: int | Length) -> Variable:
+    """How much of an axis of n counts, in int64 and of a shape, of which it is made sure that it lies in [0, n].
+
+    Raises:
+        DtypeError: lengths are no integers.
+        DomainError: one lies outside; a check, also where they are known now.
+        ShapeError: they have another shape.
+    """
+    v = as_variable(lengths)
+    if not is_integer(v.type.dtype):
+        raise DtypeError(message(f"{what}: found {v.type.dtype}, needed integers"))
+    v = specify_shape(cast_variable(v, "int64"), list(shape), what)
+    limit = as_size_variable(n)
+    fine = all_of(logical_and(greater_equal(v, 0), less_equal(v, limit)))
+    failure = Descriptor("DomainError", f"{what}: found one outside the axis, needed lengths in [0, {{0}}]")
+    return required(v, fine, [limit], failure)
 
 
 def need_labels(what: str, labels: Variable, n: int | Length, ignore_index: int | None = None) -> Variable:

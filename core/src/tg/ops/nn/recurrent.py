@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg.errors import DtypeError, InputError, OptionError, ShapeError, message
 from tg.ops.contraction import matmul
-from tg.ops.creation import zeros
+from tg.ops.creation import iota, zeros
 from tg.ops.elementwise.arithmetic import add, multiply, relu, subtract
 from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import less, where
 from tg.ops.elementwise.exponential import sigmoid
 from tg.ops.elementwise.trigonometric import tanh
 from tg.ops.family import Family
 from tg.ops.indexing import slice_axis
 from tg.ops.iteration import scan
-from tg.ops.shape import concatenate, matrix_transpose, moveaxis, stack, with_lengths
+from tg.ops.nn.operands import need_lengths
+from tg.ops.shape import concatenate, expand_dims_at, matrix_transpose, moveaxis, stack, with_lengths
 from tg.ops.statistics import as_floating
 from tg.types.dtypes import in_float32, is_complex
 from tg.variables.conversion import axis_from_end, promoted
@@ -62,6 +64,7 @@ def rnn(
     bias_hh: Any = None,
     state: Any = None,
     *,
+    lengths: Any = None,
     axis: int = 0,
     bidirectional: bool = False,
     nonlinearity: str = "tanh",
@@ -72,30 +75,36 @@ def rnn(
         weight_ih, weight_hh, bias_ih, bias_hh: arrays, or lists of them: one for each layer, or two with
             `bidirectional`, that of the reverse direction second. No biases unless given.
         state: the first state; zeros unless given.
+        lengths: how many steps of each sequence count, where x is padded: behind them results are 0, and the last state
+            is that of the last step that counts, from which the reverse direction begins. All unless given.
         axis: that of the steps: 0, or 1 for batches first.
         bidirectional: whether each layer goes in both directions; the next one is given both results side by side.
         nonlinearity: "tanh" or "relu".
     Returns:
         the last layer's states of all steps, and the last state of every layer and direction.
     Shapes:
-        x (t, n, i), weight_ih (h, i), weight_hh (h, h), biases (h), state (layers, n, h) -> (t, n, h), (layers, n, h);
-        with `bidirectional` (t, n, 2 h), and 2 layers in place of layers. There may be no n, or several.
+        x (t, n, i), weight_ih (h, i), weight_hh (h, h), biases (h), state (layers, n, h), lengths (n)
+        -> (t, n, h), (layers, n, h); with `bidirectional` (t, n, 2 h), and 2 layers in place of layers. There may be
+        no n, or several.
     Dtypes:
         that of the operands, float64 for integers. Of halves all is computed in float32, and rounded once.
     Raises:
-        DtypeError: an operand is complex.
+        DomainError: a length is outside of the axis.
+        DtypeError: an operand is complex, or lengths are no integers.
         InputError: lists of different lengths, or of an odd one with `bidirectional`.
         OptionError: another nonlinearity.
         ShapeError: lengths differ.
     Source:
-        torch.nn.RNN, whose `batch_first` is axis=1; without its dropout between layers.
+        torch.nn.RNN, whose `batch_first` is axis=1; without its dropout between layers. With lengths it gives what
+        torch.nn.utils.rnn.pad_packed_sequence makes of the results, all steps of x among them.
     """
     if nonlinearity not in ACTIVATIONS:
         needed = " or ".join(map(repr, ACTIVATIONS))
         raise OptionError(message(f"rnn: nonlinearity: found {nonlinearity!r}, needed {needed}"))
     fn = ACTIVATIONS[nonlinearity]
     kind = _Kind("rnn", 1, 1, lambda a, b, _: (fn(add(a, b)),))
-    y, (last,) = _run(kind, x, (weight_ih, weight_hh, bias_ih, bias_hh), (state,), axis, bidirectional=bidirectional)
+    weights = weight_ih, weight_hh, bias_ih, bias_hh
+    y, (last,) = _run(kind, x, weights, (state,), lengths, axis, bidirectional=bidirectional)
     return y, last
 
 
@@ -107,6 +116,7 @@ def gru(
     bias_hh: Any = None,
     state: Any = None,
     *,
+    lengths: Any = None,
     axis: int = 0,
     bidirectional: bool = False,
 ) -> tuple[Variable, Variable]:
@@ -116,18 +126,19 @@ def gru(
     and n = tanh(a_n + r b_n).
 
     Args:
-        weight_ih, weight_hh, bias_ih, bias_hh, state, axis, bidirectional: as in `rnn`.
+        weight_ih, weight_hh, bias_ih, bias_hh, state, lengths, axis, bidirectional: as in `rnn`.
     Returns:
         the last layer's states of all steps, and the last state of every layer and direction.
     Shapes:
         as in `rnn`, weight_ih (3 h, i), weight_hh (3 h, h), biases (3 h)
     Raises:
-        DtypeError, InputError, ShapeError: as `rnn`.
+        DomainError, DtypeError, InputError, ShapeError: as `rnn`.
     Source:
         torch.nn.GRU, whose `batch_first` is axis=1; without its dropout between layers.
     """
     kind = _Kind("gru", 3, 1, _gru_step)
-    y, (last,) = _run(kind, x, (weight_ih, weight_hh, bias_ih, bias_hh), (state,), axis, bidirectional=bidirectional)
+    weights = weight_ih, weight_hh, bias_ih, bias_hh
+    y, (last,) = _run(kind, x, weights, (state,), lengths, axis, bidirectional=bidirectional)
     return y, last
 
 
@@ -153,6 +164,7 @@ def lstm(
     bias_hh: Any = None,
     state: Any = None,
     *,
+    lengths: Any = None,
     axis: int = 0,
     bidirectional: bool = False,
 ) -> tuple[Variable, tuple[Variable, Variable]]:
@@ -161,14 +173,14 @@ def lstm(
     The gates are the parts of x w_ih' + b_ih + h w_hh' + b_hh, g by tanh and the others by the sigmoid.
 
     Args:
-        weight_ih, weight_hh, bias_ih, bias_hh, axis, bidirectional: as in `rnn`.
+        weight_ih, weight_hh, bias_ih, bias_hh, lengths, axis, bidirectional: as in `rnn`.
         state: the first h and the first c, a pair; zeros unless given.
     Returns:
         the last layer's h of all steps, and the pair of the last h and c of every layer and direction.
     Shapes:
         as in `rnn`, weight_ih (4 h, i), weight_hh (4 h, h), biases (4 h)
     Raises:
-        DtypeError, InputError, ShapeError: as `rnn`; the state is no pair.
+        DomainError, DtypeError, InputError, ShapeError: as `rnn`; the state is no pair.
     Source:
         torch.nn.LSTM, whose `batch_first` is axis=1; without its dropout between layers and its projections.
     Example:
@@ -182,7 +194,8 @@ def lstm(
         raise InputError(message(f"lstm: state: found {state!r}, needed a pair of arrays, h and c"))
     kind = _Kind("lstm", 4, 2, _lstm_step)
     first = (None, None) if state is None else tuple(state)
-    y, (h, c) = _run(kind, x, (weight_ih, weight_hh, bias_ih, bias_hh), first, axis, bidirectional=bidirectional)
+    weights = weight_ih, weight_hh, bias_ih, bias_hh
+    y, (h, c) = _run(kind, x, weights, first, lengths, axis, bidirectional=bidirectional)
     return y, (h, c)
 
 
@@ -193,7 +206,7 @@ def _lstm_step(a: Variable, b: Variable, states: States) -> States:
 
 
 def _run(
-    kind: _Kind, x: Any, weights: Sequence[Any], state: Sequence[Any], axis: Any, *, bidirectional: bool
+    kind: _Kind, x: Any, weights: Sequence[Any], state: Sequence[Any], lengths: Any, axis: Any, *, bidirectional: bool
 ) -> tuple[Variable, list[Variable]]:
     """The results of all steps of the last layer, and the last states of all layers and directions."""
     x = as_floating(x)
@@ -208,6 +221,8 @@ def _run(
     wide = in_float32(dtype)
     y = cast_variable(moveaxis(x, place, 0), wide)
     begins = [None if v is None else _first_states(kind, cast_variable(v, wide), y, len(listed)) for v in begins]
+    counts = None if lengths is None else _counting(kind, lengths, y)
+    y = y if counts is None else where(counts, y, 0)  # what pads may be NaN
     last: list[States] = []
     step = 2 if bidirectional else 1
     for k in range(0, len(listed), step):
@@ -215,12 +230,20 @@ def _run(
         for j in range(k, k + step):
             one = [None if v is None else cast_variable(v, wide) for v in listed[j]]
             w = _fitting(kind, one, y, f" of layer {k // step}" if len(listed) > step else "")
-            found, states = _layer(kind, y, w, [None if v is None else v[j] for v in begins], reverse=j > k)
+            begin = [None if v is None else v[j] for v in begins]
+            found, states = _layer(kind, y, w, begin, counts, reverse=j > k)
             results.append(found)
             last.append(states)
         y = concatenate(results, -1) if bidirectional else results[0]
     stacked = [cast_variable(stack([states[k] for states in last], 0), dtype) for k in range(kind.states)]
     return cast_variable(moveaxis(y, 0, place), dtype), stacked
+
+
+def _counting(kind: _Kind, lengths: Any, x: Variable) -> Variable:
+    """Whether a step of a sequence counts: (t, ..., 1)."""
+    needed = need_lengths(f"{kind.name}: lengths", lengths, x.shape[1:-1], x.shape[0])
+    steps = expand_dims_at(iota(x.shape[0]), tuple(range(-needed.type.ndim, 0)))
+    return expand_dims_at(less(steps, needed), (-1,))
 
 
 def _lists(kind: _Kind, weights: Sequence[Any], directions: int) -> list[list[Variable | None]]:
@@ -290,9 +313,15 @@ def _names(field: str) -> str:
 
 
 def _layer(
-    kind: _Kind, x: Variable, w: _Weights, begins: Sequence[Variable | None], *, reverse: bool
+    kind: _Kind,
+    x: Variable,
+    w: _Weights,
+    begins: Sequence[Variable | None],
+    counts: Variable | None,
+    *,
+    reverse: bool,
 ) -> tuple[Variable, States]:
-    """The results of all steps in one direction, and the last states."""
+    """The results of all steps in one direction, and the last states; steps that do not count leave states alone."""
     a = matmul(x, matrix_transpose(w.of_input))
     a = a if w.input_bias is None else add(a, w.input_bias)
     size = w.of_state.shape[-1]
@@ -303,12 +332,16 @@ def _layer(
     )
     across = matrix_transpose(w.of_state)
 
-    def step(states: States, given: Variable) -> tuple[States, Variable]:
+    def step(states: States, given: tuple[Variable, Variable | None]) -> tuple[States, Variable]:
+        of_input, is_counted = given
         b = matmul(states[0], across)
-        after = kind.step(given, b if w.state_bias is None else add(b, w.state_bias), states)
-        return after, after[0]
+        after = kind.step(of_input, b if w.state_bias is None else add(b, w.state_bias), states)
+        if is_counted is None:
+            return after, after[0]
+        kept = tuple(where(is_counted, new, old) for new, old in zip(after, states, strict=True))
+        return kept, where(is_counted, after[0], 0)
 
-    last, results = scan(step, begin, a, reverse=reverse)
+    last, results = scan(step, begin, (a, counts), reverse=reverse)
     return results, last
 
 
