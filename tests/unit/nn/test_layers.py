@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg.errors import InputError, OptionError, ShapeError
+from tg.errors import BoundsError, InputError, OptionError, ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -288,3 +288,17 @@ def test_what_is_refused() -> None:
     refused(lambda: tg.nn.Dropout(1.0), "Dropout: p: found 1.0")
     refused(lambda: tg.nn.Attention(10, 4), "needed a multiple of 4 heads")
     refused(lambda: tg.nn.Sequential(tg.nn.Dense(2, 2), 3), "layer 1: found 3")
+
+
+@pytest.mark.parametrize("padding", [0, 2, -1])
+def test_the_row_of_what_pads_is_zero_and_stays(padding: int) -> None:
+    theirs = torch.nn.Embedding(5, 3, padding_idx=padding).double()
+    drawn = tg.nn.params(tg.nn.randomized(tg.nn.Embedding(5, 3, padding_idx=padding), tg.random.key(0)))["weight"]
+    assert [bool(row.any()) for row in drawn.get_value()] == [bool(row.any()) for row in theirs.weight.detach()]
+    model = tg.nn.load(tg.nn.Embedding(5, 3, padding_idx=padding), theirs.state_dict())
+    tokens = np.array([[1, padding % 5, 4], [2, 1, padding % 5]])
+    torch.sum(torch.cos(theirs(torch.tensor(tokens)) + 1)).backward()
+    found = tg.grad(tg.sum(tg.cos(model(tokens) + 1)), model.weight).eval()
+    np.testing.assert_allclose(found, theirs.weight.grad.numpy(), rtol=1e-12)
+    assert not found[padding].any()
+    refused(lambda: tg.nn.Embedding(5, 3, padding_idx=padding + 6), "Embedding: padding_idx: found", BoundsError)

@@ -15,7 +15,7 @@ from tg.ops.contraction import matmul
 from tg.ops.nn import normalization
 from tg.ops.nn.convolution import conv1d, conv2d, conv3d
 from tg.ops.nn.dropout import dropout
-from tg.ops.nn.encodings import embedding
+from tg.ops.nn.encodings import embedding, row_of
 from tg.ops.nn.initializers import normal, ones, zeros
 from tg.ops.random.continuous import uniform
 from tg.variables.structure import short
@@ -112,9 +112,12 @@ class Embedding(Module):
     Args:
         number: of rows.
         width: of each.
+        padding_idx: the row of what pads, counted from the end if negative: it is drawn as zeros and training leaves
+            it alone. None unless given.
     Shapes:
         indices (...) of integers, weight (number, width) -> y (..., width)
     Raises:
+        BoundsError: there is no such row as `padding_idx`.
         InputError: a size is no positive integer.
     Source:
         torch.nn.Embedding, whose first values are standard normal.
@@ -125,12 +128,13 @@ class Embedding(Module):
         float32[?, 16]
     """
 
-    def __init__(self, number: int, width: int) -> None:
+    def __init__(self, number: int, width: int, *, padding_idx: int | None = None) -> None:
         sizes("Embedding", number=number, width=width)
-        self.weight = parameter((number, width), functools.partial(normal, stddev=1.0))
+        self.padding_idx = None if padding_idx is None else row_of("Embedding: padding_idx", padding_idx, number)
+        self.weight = parameter((number, width), functools.partial(_rows, padding_idx=self.padding_idx))
 
     def __call__(self, indices: Any) -> Variable:
-        return embedding(indices, self.weight)
+        return embedding(indices, self.weight, self.padding_idx)
 
 
 class Dropout(Module):
@@ -299,6 +303,12 @@ def sizes(what: str, **given: int) -> None:
     for name, n in given.items():
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
             raise InputError(message(f"{what}: {name}: found {short(n)}, needed a positive integer"))
+
+
+def _rows(key: Any, shape: Any, dtype: str, *, padding_idx: int | None) -> Variable:
+    """Standard normal rows, but for zeros in that of what pads."""
+    drawn = normal(key, shape, dtype, stddev=1.0)
+    return drawn if padding_idx is None else drawn.at[padding_idx].set(0)
 
 
 def within(terms: int) -> Any:

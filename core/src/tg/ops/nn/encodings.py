@@ -61,13 +61,13 @@ def embedding(indices: Any, weight: Any, padding_idx: int | None = None) -> Vari
     y = Gather((-2,))(table, wrap_index(_inside(i, table), table.shape[0], "promise"))
     if padding_idx is None:
         return y  # type: ignore[no-any-return]
-    padding = _row("embedding: padding_idx", padding_idx, table.type.shape[0])
+    padding = row_of("embedding: padding_idx", padding_idx, table.type.shape[0])
     row = padding if padding >= 0 else cast_variable(as_size_variable(table.shape[0] + padding), "int64")
     is_padding = equal(cast_variable(i, "int64"), row)
     return where(expand_dims_at(is_padding, (-1,)), StopGradient()(y), y)
 
 
-def _row(what: str, given: Any, n: Any) -> int:
+def row_of(what: str, given: Any, n: Any) -> int:
     """A row of a table, as it is given; that of a table of a known length is counted from its beginning.
 
     Raises:
