@@ -11,6 +11,7 @@ from typing import Any
 import tg
 from tg.nn import init
 from tg.nn.blocks import Attention, Residual, Sequential, Transformer, TransformerLayer
+from tg.nn.ensemble import Ensemble
 from tg.nn.files import load, save
 from tg.nn.layers import BatchNorm, Conv, Dense, Dropout, Embedding, GroupNorm, LayerNorm
 from tg.nn.module import Module, parameter
@@ -112,6 +113,7 @@ __all__ = [
     "Dense",
     "Dropout",
     "Embedding",
+    "Ensemble",
     "GroupNorm",
     "LayerNorm",
     "Module",

@@ -251,8 +251,13 @@ class Transformer(Module):
 
 def passed(layer: Callable[..., Any], x: Any, training: bool | None, key: Any) -> Any:
     """What a layer makes of x: `training` and `key` are given to one that takes them."""
-    taken = _options(type(layer).__call__ if isinstance(layer, Module) else layer)
-    return layer(x, **{name: v for name, v in (("training", training), ("key", key)) if name in taken})
+    return layer(x, **taken(layer, training, key))
+
+
+def taken(layer: Callable[..., Any], training: bool | None, key: Any) -> dict[str, Any]:
+    """Those of the two that a layer takes, by name."""
+    names = _options(type(layer).__call__ if isinstance(layer, Module) else layer)
+    return {name: v for name, v in (("training", training), ("key", key)) if name in names}
 
 
 @functools.lru_cache(maxsize=256)
