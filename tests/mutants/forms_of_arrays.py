@@ -188,6 +188,8 @@ FORMS_OF_ARRAYS = {
     "movement_between_elementwise": (
         lambda x: tg.exp(Transpose((-1, -2))(x * np.arange(5).astype(x.type.numpy_dtype))),
         lambda x: tg.exp(tg.reshape(x * x[0], (-1,))),
+        of((3, 1, 4))(lambda x: tg.exp(Transpose((-1, -2))(Squeeze((-2,))(x * 2)))),
+        of((6,), (6,))(lambda x, y: tg.exp(Transpose((-1, -2))(tg.reshape(x * y[:1], (2, 3))))),
         of((6,))(lambda x: tg.exp(tg.reshape(x * x[:1], (2, 3)))),
         of((6,), ())(lambda x, y: tg.exp(tg.reshape(x * y, (2, 3)))),
         lambda x: tg.exp(tg.reshape(x * x, (-1,))) + tg.reshape(x * x, (-1,)),

@@ -115,6 +115,19 @@ def test_a_movement_between_elementwise_functions_is_inside_in_the_end():
     assert ops(found).index("Transpose") < ops(found).index("tanh")
 
 
+def test_movements_in_a_row_between_elementwise_functions_are_inside_in_the_end():
+    x = tg.tensor("x", shape=(3, 1, 4))
+    y = tg.tensor("y", shape=(4, 3))
+    assert ops(rewritten([x, y], tg.squeeze(tg.tanh(x), 1).T * y)) == ["Squeeze", "Transpose", "tanh", "multiply"]
+
+
+def test_movements_in_a_row_of_which_another_is_read_stay_where_they_are():
+    """Were tanh computed of both movements, it would be computed twice."""
+    x = tg.tensor("x", shape=(3, 1, 4))
+    middle = tg.squeeze(tg.tanh(x), 1)
+    assert ops(rewritten([x, Y], middle.T * Y, tg.cumsum(middle, 0))).count("tanh") == 1
+
+
 def test_a_movement_that_no_elementwise_function_reads_stays_where_it_is():
     """A running sum makes no loop with tanh: inside, nothing would be gained by the movement."""
     found = rewritten([X], tg.cumsum(tg.tanh(X).T, 0))

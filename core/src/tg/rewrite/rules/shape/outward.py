@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tg.graph.function_graph import View
     from tg.graph.nodes import Apply, Variable
 
+    Chain = tuple[Apply, ...]  # movements, each of the one before
+
 KINDS = (ExpandDims, Squeeze, Transpose, Reshape)
 POINTWISE = (Elementwise, Cast)
 
@@ -138,7 +140,7 @@ def is_elementwise(v: Variable) -> bool:
     return v.apply is not None and type(v.apply.op) in POINTWISE
 
 
-def _inwards(view: View, roots: list[Apply]) -> dict[int, Variable]:
+def _inwards(view: View, roots: list[Chain]) -> dict[int, Variable]:
     """Movements of elementwise values that nothing reads as they are: the same values of moved operands."""
     moved = _only_moved(view, roots)
     done: dict[int, Variable] = {}
@@ -147,20 +149,20 @@ def _inwards(view: View, roots: list[Apply]) -> dict[int, Variable]:
         root = moved.get(id(v))
         if root is not None:
             done[id(v)] = applied(node.op, [_operand(u, root, moved, done) for u in node.inputs])
-    return {id(view.results(root)[0]): done[id(v)] for root in roots if id(v := root.inputs[0]) in done}
+    return {id(view.results(root[-1])[0]): done[id(v)] for root in roots if id(v := root[0].inputs[0]) in done}
 
 
-def _only_moved(view: View, roots: list[Apply]) -> dict[int, Apply]:
+def _only_moved(view: View, roots: list[Chain]) -> dict[int, Chain]:
     """The elementwise values that are read by one of these movements alone, or to compute others such; and by which."""
-    found: dict[int, Apply] = {}
-    reads: dict[int, dict[object, int]] = {}  # value -> movement -> how often it is read for that
+    found: dict[int, Chain] = {}
+    reads: dict[int, dict[object, int]] = {}  # value -> movements -> how often it is read for these
 
-    def read(v: Variable, root: Apply) -> None:
+    def read(v: Variable, root: Chain) -> None:
         counts = reads.setdefault(id(v), {})
         counts[_kind(root)] = counts.get(_kind(root), 0) + 1
 
     for root in roots:
-        read(root.inputs[0], root)
+        read(root[0].inputs[0], root)
     one_of = {_kind(root): root for root in roots}
     for node in reversed(view.applies):
         v = view.results(node)[0]
@@ -168,37 +170,40 @@ def _only_moved(view: View, roots: list[Apply]) -> dict[int, Apply]:
         if counts is None or len(counts) > 1 or not is_elementwise(v) or v.type.ndim == 0:
             continue
         ((kind, count),) = counts.items()
-        if count == view.uses(v) and _goes_through(v, one_of[kind].op):
+        if count == view.uses(v) and _goes_through(v, one_of[kind]):
             found[id(v)] = one_of[kind]
             for u in node.inputs:
                 read(u, one_of[kind])
     return found
 
 
-def _kind(movement: Apply) -> object:
-    """What makes movements of one value one movement."""
-    return movement.op, tuple(map(id, movement.inputs[1:]))
+def _kind(root: Chain) -> object:
+    """What makes movements of one value the same movements."""
+    return tuple((node.op, *map(id, node.inputs[1:])) for node in root)
 
 
-def _operand(u: Variable, root: Apply, moved: dict[int, Apply], done: dict[int, Variable]) -> Variable:
+def _operand(u: Variable, root: Chain, moved: dict[int, Chain], done: dict[int, Variable]) -> Variable:
     if u.type.ndim == 0:
         return u
     return done[id(u)] if moved.get(id(u)) is root else _moved(u, root)
 
 
-def _goes_through(v: Variable, op: Any) -> bool:
+def _goes_through(v: Variable, root: Chain) -> bool:
     """Whether the operands of an elementwise value can be moved as it is: for a reshape, if they have its shape."""
     assert v.apply is not None
-    if type(op) is not Reshape:
+    if all(type(node.op) is not Reshape for node in root):
         return True
     return all(u.type.ndim == 0 or is_shape_of(u, v.shape) for u in v.apply.inputs)
 
 
-def _moved(v: Variable, root: Apply) -> Variable:
-    op: Any = root.op
-    if type(v) is Constant and type(op) is not Reshape:
-        return Constant(op.perform(v.data)[0])
-    return op(v, *root.inputs[1:])  # type: ignore[no-any-return]
+def _moved(v: Variable, root: Chain) -> Variable:
+    for node in root:
+        op: Any = node.op
+        if type(v) is Constant and type(op) is not Reshape:
+            v = Constant(op.perform(v.data)[0])
+        else:
+            v = op(v, *node.inputs[1:])
+    return v
 
 
 def _beside_transposed(view: View) -> dict[int, Variable]:
@@ -226,13 +231,24 @@ def _beside_transposed(view: View) -> dict[int, Variable]:
 def _scalars(view: View) -> dict[int, Variable]:
     """A squeeze that leaves no axis, of an elementwise value that nothing else reads."""
     applies = view.applies
-    return _inwards(view, [n for n in applies if type(n.op) is Squeeze and view.results(n)[0].type.ndim == 0])
+    return _inwards(view, [(n,) for n in applies if type(n.op) is Squeeze and view.results(n)[0].type.ndim == 0])
 
 
 def _between(view: View) -> dict[int, Variable]:
     """Movements between elementwise functions, of values that nothing else reads."""
     read = {id(v) for node in view.applies if type(node.op) in POINTWISE for v in node.inputs}
-    return _inwards(view, [n for n in view.applies if type(n.op) in KINDS and id(view.results(n)[0]) in read])
+    ends = [n for n in view.applies if type(n.op) in KINDS and id(view.results(n)[0]) in read]
+    return _inwards(view, [_in_a_row(view, node) for node in ends])
+
+
+def _in_a_row(view: View, last: Apply) -> Chain:
+    """A movement behind those of which nothing else reads the results."""
+    found = [last]
+    while (below := found[0].inputs[0].apply) is not None and type(below.op) in KINDS:
+        if view.uses(found[0].inputs[0]) > 1:
+            break
+        found.insert(0, below)
+    return tuple(found)
 
 
 RULES = (
