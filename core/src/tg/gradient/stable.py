@@ -11,6 +11,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg.configuration import current
+from tg.gradient.lengths_met import LengthsMet
 from tg.graph import loc as locs
 from tg.graph.nodes import Apply, Constant, Variable, apply
 from tg.graph.traversal import key_of, sorted_applies
@@ -99,6 +100,7 @@ class _Sweep:
         self.done: dict[Key, Variable] = {}
         self.equal: dict[Any, tuple[Apply, Sequence[Variable | None]]] = {}
         """By op and operands the first node, and what stands for its results."""
+        self.met = LengthsMet()
         if len(self.attempts) > LARGEST:
             self.attempts.clear()
 
@@ -192,7 +194,9 @@ class _Sweep:
             if node.loc is not None:
                 locs.fix(node.loc.by(name))
             replaced = attempt(node, (v,))
-            if replaced is not None and replaced[0].type.dtype == v.type.dtype:
+            if replaced is None or replaced[0].type.dtype != v.type.dtype:
+                continue
+            if self.met.of(v) == self.met.of(replaced[0]):
                 return replaced[0]
         return None
 

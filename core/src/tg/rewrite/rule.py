@@ -39,6 +39,7 @@ INEXACT: Final = frozenset((*FLOATS, *COMPLEX))
 INTEGER: Final = frozenset(INTEGERS)
 NUMBERS: Final = INEXACT | INTEGER
 ANY: Final = frozenset(DTYPES)
+MOST: Final = 64  # nodes of a replacement that are looked at
 
 
 @final
@@ -135,7 +136,10 @@ class Equation(Rule):
         captured = self._matcher.match(orders, node)  # type: ignore[union-attr]
         if captured is None or not self._fits(captured) or (self.when is not None and not self.when(*captured)):
             return None
-        found = fitted(self, outputs[0], self.replace(*captured), node)
+        made = self.replace(*captured)
+        found = fitted(self, outputs[0], made, node)
+        if found is None and _broadcasts_all(made, captured, type(node.op)):
+            found = fitted(self, outputs[0], made, node, trusted=True)
         return None if found is None else (found,)
 
     def _fits(self, captured: Sequence[Variable]) -> bool:
@@ -359,6 +363,23 @@ def fitted(rule: Rule, old: Variable, new: object, node: Apply, *, trusted: bool
     if any(_own(n, node) for n in wanted):
         return None
     return NAMESPACE.broadcast_to(made, wanted)  # type: ignore[no-any-return]
+
+
+def _broadcasts_all(made: object, captured: Sequence[Variable], elementwise: type) -> bool:
+    """Whether a replacement is computed element by element of all that a term was matched with.
+
+    Then its shape is theirs, broadcast, as that of the term is, by whatever names lengths are known.
+    """
+    wanted = {id(v) for v in captured if v.type.shape}
+    stack, seen = [made], 0
+    while stack and wanted and seen < MOST:
+        v = stack.pop()
+        seen += 1
+        if id(v) in wanted:
+            wanted.remove(id(v))
+        elif isinstance(v, Variable) and v.apply is not None and type(v.apply.op) is elementwise:
+            stack.extend(v.apply.inputs)
+    return not wanted
 
 
 def _literal(value: Any, dtype: str) -> Constant:

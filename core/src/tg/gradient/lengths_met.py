@@ -1,0 +1,74 @@
+"""Which lengths meet along each axis of a value: what its length is where some of them are 1.
+
+Lengths that nothing says are equal must be so, or 1: a program is compiled for the pattern of ones that a call has.
+Derivatives are taken before, when a value has one name for its length and may have another's: a form that leaves an
+operand out has another shape wherever the others have a length of 1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tg.graph.traversal import key_of
+from tg.ops.elementwise.record import Elementwise
+from tg.types.lengths import same
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Apply, Variable
+
+    Met = tuple[frozenset[object], ...]  # for each axis; a known length other than 1 alone
+
+ONE: frozenset[object] = frozenset()
+
+
+class LengthsMet:
+    """The lengths that meet in values of one graph, found once for each."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[int, int], Met] = {}
+        self.held: list[Variable] = []  # keys are ids: what was asked about lives on, also forms that were refused
+
+    def of(self, v: Variable) -> Met:
+        """The lengths along the axes of a value."""
+        found, stack = self.found, [v]
+        self.held.append(v)
+        while stack:
+            u = stack[-1]
+            key, node = key_of(u), u.apply
+            own = _own(u)
+            if node is None or all(axis == ONE or isinstance(next(iter(axis)), int) for axis in own):
+                found[key] = own
+            elif missing := [w for w in node.inputs if w.type.shape and key_of(w) not in found]:
+                stack.extend(missing)
+                continue
+            elif key not in found:
+                found[key] = self._together(node, own)
+            stack.pop()
+        return found[key_of(v)]
+
+    def _together(self, node: Apply, own: Met) -> Met:
+        """Those of a result: of operands along the same axis, or of which an axis has its length."""
+        operands = [(_own(w), self.found[key_of(w)]) for w in node.inputs if w.type.shape]
+        axes = []
+        for k, axis in enumerate(own):
+            if axis == ONE:
+                axes.append(axis)
+                continue
+            last = len(own) - k
+            if type(node.op) is Elementwise:
+                met = [lengths[-last] for _, lengths in operands if len(lengths) >= last]
+            else:
+                pairs = (pair for one in operands for pair in zip(*one, strict=True))
+                met = [together for length, together in pairs if length == axis] or [axis]
+            axes.append(_merged(frozenset().union(*met)))
+        return tuple(axes)
+
+
+def _own(v: Variable) -> Met:
+    return tuple(ONE if same(n, 1) else frozenset((n if isinstance(n, int) else n.key,)) for n in v.shape)
+
+
+def _merged(lengths: frozenset[object]) -> frozenset[object]:
+    """A known length other than 1 is that of all."""
+    known = frozenset(n for n in lengths if isinstance(n, int))
+    return known or lengths
