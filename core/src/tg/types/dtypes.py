@@ -119,6 +119,11 @@ def in_float32(dtype: str) -> str:
     return "float32" if dtype in ("float16", "bfloat16") else dtype
 
 
+def is_plain_zeros(array: np.ndarray[Any, Any]) -> bool:
+    """Whether an array has zeros alone, none of them -0.0."""
+    return not np.ascontiguousarray(array).view(np.uint8).any()
+
+
 @functools.cache
 def zero(dtype: str) -> np.ndarray[Any, Any]:
     """The read-only 0-d zero of a dtype."""

@@ -24,7 +24,7 @@ from tg.rewrite.rules.indexing.bounds import is_unique
 from tg.rewrite.rules.indexing.through import repeated
 from tg.rewrite.rules.indexing.windows import Windows, is_everywhere, made_by, placed, read, written_windows
 from tg.rewrite.rules.shape.moved import Moved, every
-from tg.types.dtypes import is_inexact, numpy_dtype
+from tg.types.dtypes import is_inexact, is_plain_zeros, numpy_dtype
 from tg.types.lengths import equal_here
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def is_zeros(v: Variable, *, plain: bool = False) -> bool:
     def holds(u: Variable) -> bool:
         if not isinstance(u, Constant) or u.data.size > LOOKED_AT or u.data.any():
             return False
-        return not plain or not np.ascontiguousarray(u.data).view(np.uint8).any()
+        return not plain or is_plain_zeros(u.data)
 
     return every(v, holds)
 
@@ -248,9 +248,8 @@ RULES = (
         keys=(where, Cast),
         apply=_keeps_zeros,
         phase=CANONICALIZE,
-        kind=SIGNED_ZERO,
-        why="Around what was written there are zeros before and after: nothing is computed of them. What is added to a "
-        "zero has no -0.0.",
+        kind=EXACT,
+        why="Around what was written there are zeros before and after: nothing is computed of them.",
         example=lambda x: where(less(x, 1), SliceUpdate((1,), (1,), add)(zeros_like(x), x[:, :2]), zeros_like(x)),
         below=(SliceUpdate, Scatter, ExpandDims),
     ),

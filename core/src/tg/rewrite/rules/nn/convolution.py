@@ -22,6 +22,7 @@ from tg.rewrite.rule import FLOATING, Pass, node_rule
 from tg.rewrite.rules.shape import made_by
 from tg.rewrite.rules.shape.moved import every
 from tg.rewrite.rules.shape.terms import MOVEMENTS, arranged, below_movements, is_one, places_of, wanted_shape
+from tg.types.dtypes import is_plain_zeros
 from tg.types.lengths import add as plus
 from tg.types.lengths import equal_here
 from tg.types.lengths import multiply as product
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     Size = int | Length
 
 GROUP, OUTER, BOTH = 1, 2, -1  # axes of a convolution's result that channels lie along; both as one axis
+WIDE: Final = ("float32", "float64")  # a half has little room for a kernel times what images are scaled by
 LEAST_GAIN: Final = 2  # so many times as large as a kernel is a result for whose sake a kernel is scaled in each call
 
 
@@ -93,7 +95,7 @@ def _without_zeros(v: Variable, axis: int) -> tuple[Variable, Size] | None:
 
 def _is_zero(v: Variable) -> bool:
     """Whether a value is zeros that are known, of the sign of those that convolutions put around images."""
-    return isinstance(v, Constant) and not v.data.any() and not np.signbit(v.data).any()
+    return isinstance(v, Constant) and is_plain_zeros(v.data)
 
 
 # --- numbers for each channel behind ---------------------------------------------------------------------------------
@@ -230,7 +232,7 @@ def _folded(view: View) -> dict[int, Variable]:
     found: dict[int, tuple[Variable, Affine]] = {}
     for node in view.applies:
         v = view.results(node)[0]
-        if type(node.op) is Convolution and v.type.dtype in FLOATING:
+        if type(node.op) is Convolution and v.type.dtype in WIDE:
             found[id(v)] = v, Affine(node, v, tuple(range(v.type.ndim)))
             continue
         for u in node.inputs:

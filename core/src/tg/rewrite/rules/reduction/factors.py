@@ -17,7 +17,7 @@ from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIG
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.elementwise.arithmetic.analysis import is_finite, is_finite_and_nonzero, is_scalar_constant
 from tg.rewrite.rules.elementwise.arithmetic.scalars import exact, is_in_range
-from tg.types.dtypes import float_limits, is_complex, is_float, is_integer, is_unsigned, numpy_dtype
+from tg.types.dtypes import float_limits, is_complex, is_float, is_integer, is_plain_zeros, is_unsigned, numpy_dtype
 from tg.types.lengths import product, same
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _of_masked(node: Apply, outputs: Any) -> Variable | None:
     op: Any = node.op
     (z,) = node.inputs
     c, x, zero = z.inputs
-    if op.fn is not add or not isinstance(zero, Constant) or zero.data.ndim or zero.data.any():
+    if op.fn is not add or not isinstance(zero, Constant) or zero.data.ndim or not is_plain_zeros(zero.data):
         return None
     if not all(_is_one(c, k) and x.type.ndim and same(x.shape[k], z.shape[k]) for k in op.axes):
         return None
@@ -289,7 +289,7 @@ RULES = (
         keys=(Reduce,),
         apply=_of_masked,
         phase=CANONICALIZE,
-        kind=SIGNED_ZERO,
+        kind=EXACT,
         why="One choice in place of one for each element.",
         below=(where,),
         example=lambda x, y: Reduce(add, (-1,))(where(expand_dims_at(Reduce(add, (-1,))(y), (-1,)) > 0, x, _zero(x))),

@@ -11,9 +11,9 @@ from tg.ops.elementwise.arithmetic import add, negative, subtract
 from tg.ops.elementwise.comparison import less, where
 from tg.ops.elementwise.record import align_ranks
 from tg.rewrite.pattern import is_made_by
-from tg.rewrite.phases import CANONICALIZE, SIGNED_ZERO
+from tg.rewrite.phases import CANONICALIZE, EXACT, SIGNED_ZERO
 from tg.rewrite.rule import node_rule
-from tg.types.dtypes import is_inexact, numpy_dtype
+from tg.types.dtypes import is_inexact, is_plain_zeros, numpy_dtype
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
@@ -35,7 +35,9 @@ def _alike(node: Apply, outputs: Any) -> Variable | None:
     if not (is_made_by(first, where) and is_made_by(second, where)) or not is_inexact(first.type.dtype):
         return None
     (c, x, a), (other, y, b) = first.inputs, second.inputs
-    if c is not other or not is_zero(a) or not is_zero(b) or first.type.dtype != second.type.dtype:
+    if c is not other or first.type.dtype != second.type.dtype:
+        return None
+    if not all(isinstance(z, Constant) and is_plain_zeros(z.data) for z in (a, b)):
         return None
     op: Any = node.op
     return where(c, op(*align_ranks((x, y))), zero_of(first))
@@ -56,7 +58,7 @@ RULES = (
         keys=(add, subtract),
         apply=_alike,
         phase=CANONICALIZE,
-        kind=SIGNED_ZERO,
+        kind=EXACT,
         why="One choice in place of two.",
         example=lambda x, y: where(less(x, y), x, zero_of(x)) - where(less(x, y), y, zero_of(x)),
         below=(where,),
