@@ -17,7 +17,7 @@ from tg.graph.nodes import Variable, apply
 from tg.graph.traversal import key_of, sorted_applies
 from tg.ops.control import Call
 from tg.ops.creation import iota
-from tg.ops.custom import Custom
+from tg.ops.custom import Custom, Implicit
 from tg.ops.elementwise.comparison import equal, where
 from tg.ops.loops import Scan
 from tg.ops.reduction import all as reduce_all
@@ -168,6 +168,16 @@ class BatchTools:
         tangent = tuple(batched_graph(self, g, [*batched, *flags]) for g in op.tangent)
         made = Custom(graph, forward, backward, tangent, op.gives)(*inputs)
         return made if isinstance(made, tuple) else (made,)
+
+    def batch_implicit(
+        self, op: Implicit, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]
+    ) -> Sequence[Variable]:
+        """The solver and its pullback batched; what an operand without the batch gets is summed over it."""
+        graph = batched_graph(self, op.graph, batched)
+        whole = [True] * len(op.graph.outputs)
+        summed = [not batched[k] for k in op.gives]
+        backward = batched_graph(self, op.backward, [*whole, *batched, True, True], summed)
+        return apply(Implicit(graph, backward, op.gives), inputs)
 
     def batch_call(
         self, op: Call, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]

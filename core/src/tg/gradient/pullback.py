@@ -19,7 +19,7 @@ import numpy as np
 from tg.errors import NotDifferentiable, message
 from tg.gradient import bilinear, loops
 from tg.gradient.batching import BatchTools
-from tg.gradient.conditions import both, either
+from tg.gradient.conditions import both, either, wide
 from tg.gradient.infinities import through_sum
 from tg.gradient.reading import KINKS
 from tg.gradient.selection import Supports, inside, or_zero
@@ -226,6 +226,10 @@ class Tools(BatchTools):
             within = self.supports.within if d.data else inside
             return within(dy, lambda x: multiply(x, d))
         return self.supports.times(dy, d, turns=self.turns)
+
+    def selected(self, dy: Variable) -> Variable:
+        """Where a cotangent is not 0 by selection, in its shape."""
+        return wide(self.supports.of(dy).selected, dy)
 
     def _at_kink(self, dy: Variable, d: AtKink) -> Variable:
         """`dy` times the slope of a kink, or of a product with one.

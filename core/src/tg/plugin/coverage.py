@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from tg.link.hosted import Hosted
 from tg.ops.assumptions import Assume
 from tg.ops.control import Call, GradClip, GradScale, StopGradient
-from tg.ops.custom import Custom
+from tg.ops.custom import Custom, Implicit
 from tg.ops.dims import DimLength
 from tg.ops.shape import AxisLength, Named
 from tg.plugin.records import key_name
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 How = Literal["rule", "host", "expansion", "core", "none"]
 
 WITHOUT_RULES: Final = frozenset(
-    {Assume, AxisLength, Call, Custom, DimLength, GradClip, GradScale, Named, StopGradient}
+    {Assume, AxisLength, Call, Custom, DimLength, GradClip, GradScale, Implicit, Named, StopGradient}
 )
 """Removed by core, or done by its linkers, on every backend."""
 
