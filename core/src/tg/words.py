@@ -225,6 +225,15 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("lr_scheduler StepLR", "`tg.optimize.exponential_decay(0.1, 30, 0.1, staircase=True)` is a schedule"),
     ("OneCycleLR", "`tg.optimize.cosine_onecycle_schedule(1000, 0.1)`"),
     ("CosineAnnealingLR", "`tg.optimize.cosine_decay_schedule(0.1, 1000)`"),
+    # solvers
+    ("fmin_bfgs fmin_cg LBFGS lbfgs minimize_scalar",
+     '`tg.optimize.minimize(lambda v: tg.sum((v - x) ** 2), np.ones(2), "L-BFGS").x`'),
+    ("fmin_l_bfgs_b differential_evolution basinhopping",
+     "SciPy's: `scipy.optimize.minimize(tg.function([x], [cost, tg.grad(cost, x)]), np.ones(3), jac=True)`"),
+    ("fsolve root_scalar newton brentq bisect", "`tg.optimize.root(lambda v: tg.exp(v) - s, 1.0).x`"),
+    ("curve_fit leastsq lsq_linear",
+     "`tg.optimize.least_squares(lambda p: p[0] * tg.exp(-p[1] * x) - y, [1.0, 1.0]).x`"),
+    ("custom_root custom_linear_solve", "solvers have derivatives: `tg.optimize.root(lambda v: tg.exp(v) - s, 1.0).x`"),
     ("nnet functional", "functions of networks are in tg.nn: `tg.nn.softmax(x)`"),
     ("tree_map tree_util pytree", "lists, tuples, dicts and dataclasses nest: `tg.tree.map(tg.exp, {'x': x})`"),
     ("printing", "`tg.print(tg.exp(x))`"),
@@ -274,9 +283,7 @@ LATER: Final = (  # what tg does not have yet, and what to do until then
     ("fftfreq rfftfreq", "NumPy's: `np.fft.{name}(4)`"),
     ("fftshift", "`tg.roll(x, x.shape[0] // 2)`"),
     ("signal convolve correlate convolve2d", "slices do it: `x[:-2] * w[0] + x[1:-1] * w[1] + x[2:] * w[2]`"),
-    # fitting and keeping
-    ("root least_squares", "`scipy.optimize.{name}(tg.function([x], tg.exp(x) - 2), np.ones(3))`"),
-    ("minimize", "`scipy.optimize.minimize(tg.function([x], [cost, tg.grad(cost, x)]), np.ones(3), jac=True)`"),
+    # keeping
     ("export", "a function can be pickled: `pickle.loads(pickle.dumps(tg.function([x], tg.exp(x))))`"),
     ("sparse", "`tg.zeros((3,)).at[i].add(x * y)` adds up products"),
     ("sharding shard_map device cuda to_device", 'backends have options: `tg.backend("jax", device="cpu")`'),
