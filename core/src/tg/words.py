@@ -225,6 +225,8 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("lr_scheduler StepLR", "`tg.optimize.exponential_decay(0.1, 30, 0.1, staircase=True)` is a schedule"),
     ("OneCycleLR", "`tg.optimize.cosine_onecycle_schedule(1000, 0.1)`"),
     ("CosineAnnealingLR", "`tg.optimize.cosine_decay_schedule(0.1, 1000)`"),
+    ("GradScaler amp DynamicLossScale",
+     "`tg.optimize.loss_scaled(loss, state, lambda g: tg.optimize.adam(None, state, gradients=g))` gives updates"),
     # solvers
     ("fmin_bfgs fmin_cg LBFGS lbfgs minimize_scalar",
      '`tg.optimize.minimize(lambda v: tg.sum((v - x) ** 2), np.ones(2), "L-BFGS").x`'),

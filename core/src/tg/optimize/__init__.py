@@ -22,6 +22,7 @@ from tg.optimize.averages import moving_average
 from tg.optimize.descent import state
 from tg.optimize.gradients import accumulated, clip_by_global_norm, clip_by_norm, clip_by_value, global_norm
 from tg.optimize.least_squares import least_squares
+from tg.optimize.loss_scale import loss_scaled
 from tg.optimize.matrices import muon
 from tg.optimize.minimizers import minimize
 from tg.optimize.momentum import lion, sgd
@@ -62,6 +63,7 @@ __all__ = [
     "linear_onecycle_schedule",
     "linear_schedule",
     "lion",
+    "loss_scaled",
     "minimize",
     "moving_average",
     "muon",
