@@ -6,7 +6,8 @@ A planet whose orbit is an ellipse of eccentricity e is where Kepler's equation 
 
 1. Newton's method solves it, by a loop that runs until it is near enough. Its steps have no part in the derivative: at
    a root of f(x, p) the implicit function theorem says that dx = -(df/dp / df/dx) dp. By it an orbit is fitted to the
-   velocities of its star.
+   velocities of its star. (`tg.optimize.root` does this for systems of equations; here all are of one unknown each,
+   and their steps are vectors.)
 2. The same place follows from Newton's law of gravitation, by Runge-Kutta with steps as long as the error allows.
 3. With steps of fixed length, of many oscillators at once, reverse mode keeps the states of all steps, or of few.
 

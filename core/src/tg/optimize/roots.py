@@ -9,7 +9,7 @@ import numpy as np
 from tg.errors import InputError, message
 from tg.gradient.matrices import jacobian
 from tg.ops.contraction import matmul
-from tg.ops.creation import eye, zeros
+from tg.ops.creation import eye, zeros, zeros_like
 from tg.ops.elementwise.arithmetic import clip, maximum
 from tg.ops.elementwise.comparison import isfinite, where
 from tg.ops.iteration import while_loop
@@ -70,62 +70,65 @@ def root(f: Callable[[Any], Any], x0: Any, *, tol: Any = None, maxiter: Any = No
 
 
 class _Newton(NamedTuple):
+    """The last point that was taken, and the step from it that is tried: whole, then cut."""
+
     x: Any
     residual: Any
+    size: Any
+    direction: Any
+    is_newton: Any
+    share: Any
     steps: Any
     evaluations: Any
     is_solved: Any
     is_stuck: Any
 
 
-class _Cut(NamedTuple):
-    """A step that is being cut: the part of it, what is left there."""
-
-    share: Any
-    residual: Any
-    size: Any
-    evaluations: Any
-
-
 def _newton(residual: Callable[[Variable], Variable], x0: Variable, small: Any, most: Any) -> End:
-    """Newton's steps, each cut until the residual falls."""
-    one = np.ones((), x0.type.dtype)
+    """Newton's steps, each cut until the residual falls.
 
-    def goes_on(s: _Newton) -> Any:
-        return all_of(isfinite(s.residual)) & ~s.is_solved & ~s.is_stuck & (s.steps < most)
-
-    def step(s: _Newton) -> _Newton:
-        p, is_newton = _direction(jacobian(residual(s.x), s.x, disconnected="zero"), s.residual)
-        size = norm(s.residual)
-
-        def cut(c: _Cut) -> _Cut:
-            share = c.share * where(c.evaluations == 0, 1, clip(_lowest(size, c), 0.1, 0.5))
-            left = residual(s.x + share * p)
-            return _Cut(share, left, norm(left), c.evaluations + 1)
-
-        def is_high(c: _Cut) -> Any:
-            is_lower = (c.size < size) & (c.size <= (1 - DECREASE * c.share) * size)  # in halves the factor may be 1
-            return (c.evaluations == 0) | (~is_lower & ~is_short(s.x, c.share * p) & (c.share > SHORTEST))
-
-        c = while_loop(is_high, cut, _Cut(one, s.residual, size, np.int64(0)))
-        is_last = is_newton & is_short(s.x, p) & isfinite(c.size)
-        is_lower = (c.size < size) | is_last
-        x, left = where(is_lower, s.x + c.share * p, s.x), where(is_lower, c.residual, s.residual)
-        solved = is_last | ~any_of(left)
-        return _Newton(x, left, s.steps + 1, s.evaluations + c.evaluations, solved, ~is_lower)
+    One loop tries points, with the Jacobian at each: batches of little problems are as fast as without cuts, of which
+    there are few. The first trial is the start, by a step of length 0.
+    """
+    dtype = x0.type.dtype
 
     def is_short(x: Variable, p: Variable) -> Any:
         return largest(p) <= small * maximum(largest(x), 1)
 
-    left = residual(x0)
-    start = _Newton(x0, left, np.int64(0), np.int64(1), ~any_of(left), np.bool_(False))
-    s = while_loop(goes_on, step, start)
-    return End(s.x, s.is_solved, largest(s.residual), s.steps, s.evaluations)
+    def tried(s: _Newton) -> _Newton:
+        x = s.x + s.share * s.direction
+        left = residual(x)
+        size = norm(left)
+        p, is_newton = _direction(jacobian(left, x, disconnected="zero"), left)
+        is_lower = (size < s.size) & (size <= (1 - DECREASE * s.share) * s.size)  # in halves the factor may be 1
+        is_last = s.is_newton & is_short(s.x, s.direction) & isfinite(size)
+        share = s.share * clip(_lowest(s.size, size), 0.1, 0.5)
+        leads_nowhere = is_short(s.x, share * s.direction) | (share <= SHORTEST)
+        return _Newton(
+            where(is_lower, x, s.x),
+            where(is_lower, left, s.residual),
+            where(is_lower, size, s.size),
+            where(is_lower, p, s.direction),
+            where(is_lower, is_newton, s.is_newton),
+            where(is_lower, 1, share).astype(dtype),
+            s.steps + where(is_lower, 1, 0),
+            s.evaluations + 1,
+            is_last | (is_lower & ~any_of(left)),
+            ~is_lower & leads_nowhere,
+        )
+
+    def goes_on(s: _Newton) -> Any:
+        return ~s.is_solved & ~s.is_stuck & (s.steps <= most)
+
+    zero, nothing, no = np.int64(0), np.zeros((), dtype), np.bool_(False)
+    start = _Newton(x0, x0 * np.nan, np.inf + nothing, zeros_like(x0), no, nothing, zero, zero, no, no)
+    s = while_loop(goes_on, tried, start)
+    return End(s.x, s.is_solved, largest(s.residual), maximum(s.steps - 1, 0), s.evaluations)
 
 
-def _lowest(size: Variable, c: _Cut) -> Variable:
+def _lowest(before: Variable, size: Variable) -> Variable:
     """The part of a step at which the parabola through the squares of the residuals is lowest."""
-    ratio = c.size / size
+    ratio = size / before
     found = 1 / (1 + ratio * ratio)  # in whole steps the slope of |f|^2 is -2 |f|^2
     return where(isfinite(ratio), found, 0.1)
 
@@ -137,11 +140,13 @@ def _direction(matrix: Variable, residual: Variable) -> tuple[Variable, Variable
         the direction, and whether it is Newton's.
     """
     p = solved(matrix, -residual)
+    is_newton = all_of(isfinite(p))
+    if matrix.type.shape == (1, 1):  # where it is singular nothing leads down
+        return where(is_newton, p, 0), is_newton
     slope = matmul(residual, matrix)
     turned = matmul(matrix, slope)
     square = matmul(turned, turned)
     down = matmul(slope, slope) / where(square > 0, square, 1) * slope
-    is_newton = all_of(isfinite(p))
     return where(is_newton, p, -down), is_newton
 
 
