@@ -180,3 +180,40 @@ def test_every_backend_has_the_same_solutions_and_gradients(backend):
         np.testing.assert_allclose(gradient, slope, rtol=1e-9)
     np.testing.assert_allclose(results[-1][0], np.array([0.5, 1.0, 2.0]) / 3, rtol=1e-7)
     np.testing.assert_allclose(results[-1][1], -3.5 / 9, rtol=1e-7)
+
+
+def test_derivatives_by_products_are_those_by_matrices(monkeypatch):
+    draw = np.random.default_rng(12)
+    a, v = tg.scalar("a"), tg.vector("v", shape=(4,))
+    half = draw.normal(size=(4, 4))
+    matrix, weights = half @ half.T + np.eye(4), 0.3 * draw.normal(size=(4, 4))
+
+    def least(t):
+        return tg.optimize.minimize(
+            lambda x: 0.5 * x @ (matrix @ x) + t * tg.sum(x**4) - v @ x, np.zeros(4), "L-BFGS", tol=1e-13
+        ).x
+
+    def fixed(t):
+        return tg.optimize.fixed_point(lambda z: tg.tanh(weights @ z * t + v), np.zeros(4), tol=1e-14).x
+
+    def slopes():
+        found = [
+            [tg.jacobian(y, v), tg.hessian(tg.sum(y), a), tg.jvp(tg.sum(y**2), a, 1.0)] for y in (least(a), fixed(a))
+        ]
+        each = [tg.vmap(f)(v**2) for f in (least, fixed)]
+        return [*found, [tg.jacobian(tg.sum(y**2, axis=1), v) for y in each]]
+
+    pair = ((a, 0.7), (v, draw.normal(size=4)))
+    wanted = computed(slopes(), *pair)
+    monkeypatch.setattr(tg.optimize.solutions, "FEW", 0)
+    for one, exact in zip(tg.tree.leaves(computed(slopes(), *pair)), tg.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(one, exact, rtol=1e-10, atol=1e-12)
+
+
+def test_a_system_without_a_solution_has_none_by_products(monkeypatch):
+    monkeypatch.setattr(tg.optimize.solutions, "FEW", 0)
+    a = tg.scalar("a")
+    flat = tg.optimize.minimize(lambda x: tg.sum((x[0] + x[1] - a) ** 2), np.zeros(2), "L-BFGS").x
+    assert np.isnan(computed(tg.grad(flat[0], a, disconnected="zero"), (a, 1.0)))
+    none = tg.optimize.fixed_point(lambda x: a * x**2 + x, 0.0).x
+    assert np.isnan(computed(tg.grad(none, a), (a, 1.0)))

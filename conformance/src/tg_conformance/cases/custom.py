@@ -1,4 +1,4 @@
-"""Cases of `ops/custom`: derivatives of users' own, of solutions, checkpoints, what is said of gradients inside."""
+"""Cases of `ops/custom`: derivatives of users' own, checkpoints, and what is said of gradients inside other graphs."""
 
 from __future__ import annotations
 
@@ -42,49 +42,6 @@ def inside(x: Any) -> Any:
     return tuple(tg.grad(y, x) for y in (called, looped, branched))
 
 
-def root(a: Any, b: Any) -> Any:
-    """x^3 + b x = a of each element, and its gradients."""
-    x = tg.optimize.root(lambda x: x**3 + b * x - a, tg.zeros_like(a)).x
-    return x, *tg.grad(tg.sum(x), [a, b])
-
-
-def minima(a: Any, b: Any) -> Any:
-    """The same by the other solvers."""
-
-    def cost(x: Any) -> Any:
-        return tg.sum(x**4 / 4 + b * x**2 / 2 - a * x)
-
-    found = [tg.optimize.minimize(cost, tg.zeros_like(a), method).x for method in ("BFGS", "L-BFGS", "Newton-CG")]
-    return *found, tg.optimize.fixed_point(lambda x: x - 0.1 * (x**3 + b * x - a), tg.zeros_like(a)).x
-
-
-def by_sinh(a: Any, b: Any) -> Any:
-    """The root with NumPy, by the formula of the cubic for b > 0, and its derivatives."""
-    x = 2 * np.sqrt(b / 3) * np.sinh(np.arcsinh(1.5 * a / b * np.sqrt(3 / b)) / 3)
-    slope = 1 / (3 * x * x + b)
-    return x, slope, np.sum(-x * slope)
-
-
-def fitted(y: Any) -> Any:
-    """A line through points, and how its slope changes with them."""
-    x = tg.optimize.least_squares(lambda p: p[0] + p[1] * np.arange(5.0) - y, np.zeros(2)).x
-    return x, tg.grad(x[1], y)
-
-
-def by_lstsq(y: Any) -> Any:
-    """The same with NumPy."""
-    inverse = np.linalg.pinv(np.stack([np.ones(5), np.arange(5.0)], 1))
-    return inverse @ y, inverse[1]
-
-
-def slopes_of_roots(a: Any) -> Any:
-    """1 / (exp(x) + 1) at the root of exp(x) + x - a, by Newton's method in NumPy."""
-    x = np.log(a)
-    for _ in range(50):
-        x = x - (np.exp(x) + x - a) / (np.exp(x) + 1)
-    return 1 / (np.exp(x) + 1)
-
-
 def sines(x: Any) -> Any:
     """A carry and results of each step with NumPy."""
     c, ys = x.dtype.type(0.25), []
@@ -118,37 +75,6 @@ WRITTEN: Final = (
         [f64("n", low=0.5, high=4)],
         name="pushforward of ones own",
         oracle=lambda x: (np.sqrt(x), 7 * np.sqrt(x), 14 * x * np.sqrt(x)),
-    ),
-    Case(
-        root,
-        [f64("n"), f64(low=1, high=3)],
-        name="root",
-        oracle=by_sinh,
-        accuracy=64,
-        condition=lambda a, b: 1 + np.sum(np.abs(a)),
-    ),
-    Case(
-        minima,
-        [f64("n"), f64(low=1, high=3)],
-        name="minima and a fixed point",
-        oracle=lambda a, b: (by_sinh(a, b)[0],) * 4,
-        accuracy=1e9,  # the tolerance is the root of eps
-        condition=lambda a, b: 1 + np.sum(np.abs(a)),
-    ),
-    Case(
-        fitted,
-        [f64(5)],
-        name="least squares",
-        oracle=by_lstsq,
-        accuracy=1e8,
-        condition=lambda y: 1 + np.sum(np.abs(y)),
-    ),
-    Case(
-        lambda a: tg.grad(tg.sum(tg.vmap(lambda v: tg.optimize.root(lambda x: tg.exp(x) + x - v, v).x)(a)), a),
-        [f64("n", low=0.5, high=4)],
-        name="roots of a batch",
-        oracle=slopes_of_roots,
-        accuracy=64,
     ),
     Case(inside, [f64("n")], name="what is said of gradients, inside", oracle=lambda x: (x / 2,) * 3),
     Case(

@@ -17,8 +17,9 @@ from tg.graph.nodes import Variable, apply
 from tg.graph.traversal import key_of, sorted_applies
 from tg.ops.control import Call
 from tg.ops.creation import iota
-from tg.ops.custom import Custom, Implicit
+from tg.ops.custom import Custom
 from tg.ops.elementwise.comparison import equal, where
+from tg.ops.implicit import Implicit, SolveByProducts
 from tg.ops.loops import Scan
 from tg.ops.reduction import all as reduce_all
 from tg.ops.reduction import reduce_sum, total_min
@@ -178,6 +179,14 @@ class BatchTools:
         summed = [not batched[k] for k in op.gives]
         backward = batched_graph(self, op.backward, [*whole, *batched, True, True], summed)
         return apply(Implicit(graph, backward, op.gives), inputs)
+
+    def batch_by_products(
+        self, op: SolveByProducts, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]
+    ) -> Sequence[Variable]:
+        """The vectors of a batch by batched products."""
+        flags = [True, *batched[1:]]
+        product, transpose = (batched_graph(self, graph, flags) for graph in (op.product, op.transpose))
+        return apply(SolveByProducts(product, transpose), [self.lead(inputs[0], batched[0], size), *inputs[1:]])
 
     def batch_call(
         self, op: Call, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]

@@ -1,4 +1,4 @@
-"""Derivatives of users' own: pullbacks or pushforwards that are given, solutions of equations, and checkpoints."""
+"""Derivatives of users' own: functions whose pullback or pushforward is given, or that are computed again backwards."""
 
 from __future__ import annotations
 
@@ -102,63 +102,6 @@ class Custom(Op):
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
         """The function and its derivatives batched."""
         return tools.batch_custom(self, size, inputs, batched)  # type: ignore[no-any-return]
-
-
-@final
-class Implicit(Op):
-    """A graph whose first result solves an equation, by which alone it is differentiated; importing a graph inlines it.
-
-    `backward` takes the results, the operands, the cotangent of the first result and where that is not 0 by selection,
-    and gives the cotangents of operands. It reads the result of the op itself, not what led to it, so that its
-    derivative is again that of a solution. The other results, which say how the graph got there, have no derivative;
-    nor has the first operand, where it began.
-
-    Shapes:
-        as the graph's inputs and outputs
-    Source:
-        The implicit function theorem: where F(x, p) = 0, dx = -(dF/dx)^-1 (dF/dp) dp.
-    """
-
-    graph: FrozenGraph
-    backward: FrozenGraph
-    gives: tuple[int, ...]
-    """The operands whose cotangents `backward` gives."""
-    only_derives = True
-    has_expansion = True
-
-    @property
-    def stands_for(self) -> FrozenGraph:
-        """The graph: whoever imports it has differentiated."""
-        return self.graph
-
-    def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
-        """The graph's output types."""
-        if len(inputs) != self.graph.arity:
-            raise InputError(message(f"implicit: found {len(inputs)} operands, needed {self.graph.arity}"))
-        return inner_types("implicit", self.graph, inputs).outside
-
-    def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
-        """What the graph computes."""
-        return spelled_out(self.graph, inputs)
-
-    def perform(self, *arrays: Any) -> tuple[Any, ...]:
-        """The graph interpreted."""
-        return copies(interpret(self.graph, arrays), arrays)
-
-    def pullback(
-        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
-        """That of the equation at the solution; zeros for where the graph began."""
-        dx = cotangents[0]
-        if dx is None:
-            return [None] * len(inputs)
-        made = spelled_out(self.backward, [*outputs, *inputs, dx, tools.selected(dx)])
-        found = dict(zip(self.gives, made, strict=True))
-        return [zeros_like(inputs[0]), *(found.get(k) for k in range(1, len(inputs)))]
-
-    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
-        """The solver and its derivative batched."""
-        return tools.batch_implicit(self, size, inputs, batched)  # type: ignore[no-any-return]
 
 
 def called(graph: FrozenGraph, inputs: Sequence[Variable]) -> tuple[Variable, ...]:
@@ -418,4 +361,4 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     return again
 
 
-FAMILY = Family("custom", ops=(Custom, Implicit), functions=(custom_vjp, custom_jvp, checkpoint))
+FAMILY = Family("custom", ops=(Custom,), functions=(custom_vjp, custom_jvp, checkpoint))

@@ -39,9 +39,11 @@ def minimize(
     """A local minimum of a smooth function, with derivatives with respect to all that the function uses.
 
     Where the gradient g(x, p) is 0, dx = -(dg/dx)^-1 (dg/dp) dp: derivatives in both modes and of any order are those
-    of this equation, whatever steps led there. They take the whole Hessian, n by n, and one solution with it, when they
-    are computed and only then; they are as exact as the gradient is near 0, times the condition of the Hessian. NaN
-    stands for those of a minimum that was not found, or at which the Hessian is singular; x0 has the derivative 0.
+    of this equation, whatever steps led there. They are as exact as the gradient is near 0, times the condition of the
+    Hessian. Of BFGS, and of up to 512 unknowns, they take the whole Hessian, n by n, and one solution with it, when
+    they are computed and only then; of more unknowns, or a number that is not known, conjugate gradients by products
+    with it. NaN stands for those of a minimum that was not found, or at which a system with the Hessian has no
+    solution; x0 has the derivative 0.
 
     Args:
         f: from x, nested as x0, to a real scalar. What it uses besides is captured.
@@ -85,7 +87,10 @@ def minimize(
     def find(x: Variable) -> End:
         return _descended(_Problem(value, small), kind(x, memory), x, most)
 
-    return point.solution(lambda x: as_variable(f(x)), implicit(find, slope, point.start, "minimize"))
+    return point.solution(
+        lambda x: as_variable(f(x)),
+        implicit(find, slope, point.start, "minimize", by_products=kind is not _BFGS, is_symmetric=True),
+    )
 
 
 def _scalar(value: Any) -> Variable:

@@ -154,8 +154,9 @@ def fixed_point(f: Callable[[Any], Any], x0: Any, *, depth: int = 5, tol: Any = 
     """A point that f leaves as it is, with derivatives with respect to all that f uses.
 
     Where x = f(x, p), dx = (1 - df/dx)^-1 (df/dp) dp: derivatives in both modes and of any order are those of this
-    equation, whatever steps led there; nothing of the steps is kept. They take the whole Jacobian, n by n. NaN stands
-    for those of a point that was not found; x0 has the derivative 0.
+    equation, whatever steps led there; nothing of the steps is kept. Of up to 512 unknowns they take the whole
+    Jacobian, n by n; of more, or a number that is not known, BiCGSTAB by products with it. NaN stands for those of a
+    point that was not found, or at which a system with 1 - df/dx has no solution; x0 has the derivative 0.
 
     Args:
         f: from x, nested as x0, to values in the same nesting and shapes. What it uses besides is captured.
@@ -187,8 +188,10 @@ def fixed_point(f: Callable[[Any], Any], x0: Any, *, depth: int = 5, tol: Any = 
     def residual(x: Variable) -> Variable:
         return point.vector(f(point.nested(x)), "fixed_point: f") - x
 
-    end = implicit(lambda x: _mixed(residual, x, depth, small, most), residual, point.start, "fixed_point")
-    return point.solution(f, end)
+    def find(x: Variable) -> End:
+        return _mixed(residual, x, depth, small, most)
+
+    return point.solution(f, implicit(find, residual, point.start, "fixed_point", by_products=True))
 
 
 class _Mixed(NamedTuple):

@@ -5,20 +5,21 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from tg.errors import DtypeError, InputError, OptionError, message
-from tg.gradient.api import vjp
+from tg.gradient.api import jvp, vjp
 from tg.gradient.matrices import jacobian
 from tg.graph.dims import named_type
 from tg.graph.function_graph import freeze
 from tg.graph.nodes import Variable, apply
-from tg.ops.custom import Implicit, called
+from tg.ops.custom import called
 from tg.ops.elementwise.arithmetic import absolute
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import where
+from tg.ops.implicit import Implicit, SolveByProducts
 from tg.ops.inner import captured, repeated
 from tg.ops.linalg.solving import solve
 from tg.ops.reduction import any as any_of
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.variables.structure import Structure
+
+
+FEW: Final = 512  # unknowns, of which a Jacobian has 2 MiB
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,14 +194,23 @@ def chosen(method: Any, table: dict[str, Any], what: str) -> Any:
 
 
 def implicit(
-    find: Callable[[Variable], End], equation: Callable[[Variable], Variable], start: Variable, what: str
+    find: Callable[[Variable], End],
+    equation: Callable[[Variable], Variable],
+    start: Variable,
+    what: str,
+    *,
+    by_products: bool = False,
+    is_symmetric: bool = False,
 ) -> End:
     """What a solver finds, differentiated by the equation that it solves in place of its steps.
 
     Args:
         find: from the start to the solution.
         equation: from the solution to what is 0 there, a vector of the same length.
+        by_products: whether derivatives of many unknowns are found by products with the Jacobian of the equation.
+        is_symmetric: whether that is symmetric.
     """
+    by_products = by_products and not is_small(start)
     with unheard(), repeated(what):
         began = Variable(TensorType("bool")).serial
         x = Variable(named_type(start))
@@ -207,11 +220,13 @@ def implicit(
         used += captured([left], [x, *used], began)
         graph = freeze([x, *used], outputs)
         gives = tuple(k for k, v in enumerate(used, 1) if is_inexact(v.type.dtype))
-        backward = _pullback(freeze([x, *used], [left]), graph.output_types, gives)
+        backward = _pullback(freeze([x, *used], [left]), graph.output_types, gives, by_products, is_symmetric)
     return End(*apply(Implicit(graph, backward, gives), [start, *used]))
 
 
-def _pullback(equation: Any, types: Sequence[TensorType], gives: Sequence[int]) -> Any:
+def _pullback(
+    equation: Any, types: Sequence[TensorType], gives: Sequence[int], by_products: bool, is_symmetric: bool
+) -> Any:
     """The cotangents of what an equation uses, for the cotangent of its solution, as `Implicit` asks for them."""
     found = [Variable(t) for t in types]
     given = [Variable(t) for t in equation.input_types]
@@ -219,11 +234,24 @@ def _pullback(equation: Any, types: Sequence[TensorType], gives: Sequence[int]) 
     selected = Variable(dx.type.with_dtype("bool"))
     (left,) = called(equation, [x, *given[1:]])
     wrt = [given[k] for k in gives]
-    matrix = jacobian(left, x, disconnected="zero")
-    weights = solved(matrix, dx * _or_nan(converged, 1, dx.type.dtype), transposed=True)
+    known = dx * _or_nan(converged, 1, dx.type.dtype)
+    if by_products:
+        operands = [x, *given[1:]]
+        ahead, behind = Variable(types[0]), Variable(types[0])
+        product = freeze([ahead, *operands], [jvp(left, x, ahead, disconnected="zero")])
+        transpose = freeze([behind, *operands], [vjp(left, x, behind, disconnected="zero")])
+        weights = SolveByProducts(product if is_symmetric else transpose, product)(known, *operands)
+    else:
+        weights = solved(jacobian(left, x, disconnected="zero"), known, transposed=True)
     is_read = any_of(selected)
     slopes = vjp(left, wrt, -weights, disconnected="zero") if wrt else []
     return freeze([*found, *given, dx, selected], [where(is_read, dp, zero(dp.type.dtype)) for dp in slopes])
+
+
+def is_small(x: Variable) -> bool:
+    """Whether a vector is known to be so short that the square of its length is little memory."""
+    (n,) = x.type.shape
+    return n is not None and n <= FEW
 
 
 def solved(a: Variable, b: Variable, *, transposed: bool = False) -> Variable:

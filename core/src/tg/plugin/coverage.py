@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final, Literal
 from tg.link.hosted import Hosted
 from tg.ops.assumptions import Assume
 from tg.ops.control import Call, GradClip, GradScale, StopGradient
-from tg.ops.custom import Custom, Implicit
+from tg.ops.custom import Custom
 from tg.ops.dims import DimLength
+from tg.ops.implicit import Implicit
 from tg.ops.shape import AxisLength, Named
 from tg.plugin.records import key_name
 from tg.plugin.registry import FALLBACK
