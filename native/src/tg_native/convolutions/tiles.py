@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
-from tg.types.dtypes import is_complex
 from tg_native.convolutions.axes import position
 from tg_native.convolutions.windows import Windows, bounded, ceiling
 from tg_native.kernels.dtypes import item_size
@@ -12,7 +11,7 @@ from tg_native.kernels.index import Index, index
 from tg_native.kernels.lanes import parts, transposed
 from tg_native.kernels.routine import Block
 from tg_native.loops.terms import Terms
-from tg_native.plan.values import count, is_one, is_row_major
+from tg_native.plan.values import count, is_row_major
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
 CHUNK: Final = 64  # taps that are packed, and added up by themselves: half of a first cache at most
 FETCHED: Final = 64  # bytes that are fetched at once: a line of the cache
 RESULTS: Final = 1008  # for which there are offsets at once
-VECTORS: Final = {64: 2}  # of outer channels in a tile, by their bytes
-MORE: Final = 4  # where these are shorter: fewer sums of each channel
+VECTORS: Final = 2  # of outer channels in a tile: four of AVX2, beside three results, are more than there are registers
 SUMS: Final = {64: 14}  # vectors of sums in a tile, by their bytes
 FEWER: Final = 12  # where these are shorter, and there are 16 registers
 ROWS: Final = 7  # results of a tile at most: the place of each has a register, and 7 divides 224 and its halves
@@ -87,8 +85,9 @@ class Tiles(Windows):
     def __init__(
         self, site: Site, arrays: tuple[Array, Array, Array], axes: Sequence[Axis], epilogue: Epilogue | None
     ) -> None:
-        _, _, y = arrays
-        super().__init__(site, arrays, axes, _kernel(site, *arrays), epilogue)
+        _, w, y = arrays
+        kernel = site.kernel([y.dtype], VECTORS, w.shape[1])  # over the outer channels of tiles
+        super().__init__(site, arrays, axes, kernel, epilogue)
         self.width, size = self.body.lanes, self.body.machine.vector_bytes
         vectors = max(self.lanes * item_size(self.terms.working) // size, 1)
         self.rows = min(SUMS.get(size, FEWER) // vectors, ROWS)
@@ -364,14 +363,6 @@ class Tiles(Windows):
 
     def _target(self, y: Pointer, outer: Index, offset: Index) -> Pointer:
         return self.kernel.moved(y, [outer], self.strides[2][2:3]).moved(offset)
-
-
-def _kernel(site: Site, x: Array, w: Array, y: Array) -> Kernel:
-    """A loop over the outer channels of tiles."""
-    vectors = VECTORS.get(site.kernel().body.machine.vector_bytes, MORE)
-    if site.threads > 1 and is_one(x.shape[0]):
-        vectors = min(vectors, MORE // 2)  # of which threads are to have some each
-    return site.kernel([y.dtype], vectors // 2 if is_complex(y.dtype) else vectors, w.shape[1])
 
 
 def _side(kernel: Kernel, dtype: str, lanes: int) -> int:
