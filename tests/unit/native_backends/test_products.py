@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tg
+from tg.lapack.library import numpy_openblas
 from tg.types.dtypes import numpy_dtype
 from tg.types.tensor_type import TensorType
 
@@ -22,6 +23,17 @@ def numbers(rng, shape, dtype):
     found = rng.integers(-2, 3, shape).astype(float)
     found = found + 1j * rng.integers(-2, 3, shape) if dtype.startswith("complex") else found
     return found.astype(numpy_dtype(dtype))
+
+
+@pytest.fixture
+def one_thread():
+    """BLAS has one thread: of several, it takes the products that panels are for."""
+    libraries = [(library.scipy_openblas_get_num_threads64_(), library) for library in numpy_openblas()]
+    for _, library in libraries:
+        library.scipy_openblas_set_num_threads64_(1)
+    yield
+    for threads, library in libraries:
+        library.scipy_openblas_set_num_threads64_(threads)
 
 
 def product(x, y):
@@ -92,3 +104,50 @@ def test_a_vector_beside_a_matrix_that_is_read_once(backend, dtype):
     wanted = [one, one, one.T, one.T, both[:, None], np.maximum(one + 1, 0), both[1:].T]
     for found, right in zip(run(a, b, b.T), wanted, strict=True):
         assert np.array_equal(found, right)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    "n", [83, 100, 128]
+)  # a panel's last columns are many, few or all, of two vectors of each width
+@pytest.mark.usefixtures("one_thread")
+def test_rows_of_any_number_beside_panels_of_a_matrix(backend, dtype, n):
+    rng, k = np.random.default_rng(5), 801  # more terms than a panel has at once
+    x = tg.Variable(TensorType(dtype, (None, k)), name="x")
+    y, turned = (tg.Variable(TensorType(dtype, shape)) for shape in ((k, n), (n, k)))
+    b = numbers(rng, (k, n), dtype)
+    run = tg.function([x, y, turned], [x @ y, x @ turned.T, tg.relu(x @ turned.T + 1)], backend=backend)
+    for m in (0, 1, 3, 16, 20, 129, 200):
+        a = numbers(rng, (m, k), dtype)
+        right = product(a, b)
+        first, second, third = run(a, b, np.ascontiguousarray(b.T))
+        assert np.array_equal(first, right)
+        assert np.array_equal(second, right)
+        assert np.array_equal(third, np.maximum(right + 1, 0))
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_panels_of_matrices_of_known_lengths_in_a_batch(backend):
+    rng, (m, k, n) = np.random.default_rng(6), (131, 300, 250)
+    a, b = numbers(rng, (2, m, k), "float32"), numbers(rng, (2, n, k), "float32")
+    x, y = (tg.Variable(TensorType("float32", v.shape)) for v in (a, b))
+    outputs = [
+        x @ tg.swapaxes(y, 1, 2),
+        x[:, ::-1] @ tg.swapaxes(y, 1, 2),
+        tg.swapaxes(x, 1, 2)[:, ::2, :120] @ y[:, :120],
+    ]
+    run, turned = tg.function([x, y], outputs, backend=backend), b.transpose(0, 2, 1)
+    right = [product(a, turned), product(a[:, ::-1], turned), product(a.transpose(0, 2, 1)[:, ::2, :120], b[:, :120])]
+    for found, wanted in zip(run(a, b), right, strict=True):
+        assert np.array_equal(found, wanted)
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_products_by_panels_round_less_than_one_sum_after_the_other(backend):
+    rng, (m, k, n) = np.random.default_rng(7), (64, 4096, 48)
+    a, b = rng.normal(size=(m, k)).astype("float32"), rng.normal(size=(n, k)).astype("float32")
+    x, y = (tg.Variable(TensorType("float32", v.shape)) for v in (a, b))
+    found = tg.function([x, y], x @ y.T, backend=backend)(a, b)
+    in_turn = np.add.accumulate(a[:, None] * b, axis=-1)[..., -1]
+    right = a.astype(float) @ b.T.astype(float)
+    assert np.std(found - right) < np.std(in_turn - right) / 2

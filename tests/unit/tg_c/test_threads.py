@@ -335,6 +335,18 @@ def test_a_vector_beside_a_matrix_that_is_read_once(dtype):
 
 
 @pytest.mark.usefixtures("anything")
+@pytest.mark.usefixtures("anything")
+@pytest.mark.parametrize("rows", [None, 131])
+def test_panels_of_a_matrix_are_the_same_however_they_are_divided(rows):
+    x, y = tg.matrix("x", shape=(rows, 300)), tg.matrix("y", shape=(250, 300))
+    alone, shared = both([x, y], [x @ y.T, tg.tanh(x @ y.T)])
+    b = np.rint(3 * drawn(250, 300))  # whole: BLAS, of few rows, adds parts up in another order
+    for m in (1, 2, 131) if rows is None else (131,):
+        a = np.rint(3 * drawn(m, 300))
+        for one, several in zip(alone(a, b), shared(a, b), strict=True):
+            assert np.array_equal(one, several)
+
+
 def test_many_threads_may_call_at_once():
     x = tg.vector("x")
     alone, shared = both([x], [tg.exp(x), tg.sum(x * x)], threads=2)

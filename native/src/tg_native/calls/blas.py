@@ -20,7 +20,7 @@ from tg.lapack.library import Source, capsule_address, numpy_openblas, symbol_ad
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["NO_BLAS", "TABLE", "Blas", "blas", "numpy_blas", "scipy_blas"]
+__all__ = ["NO_BLAS", "TABLE", "THREADS", "Blas", "blas", "numpy_blas", "scipy_blas"]
 
 CBLAS = ("dgemm", "sgemm", "dgemv", "sgemv", "ddot", "sdot", "zgemm", "cgemm")
 FORTRAN = (
@@ -28,7 +28,8 @@ FORTRAN = (
     *(letter + name for name in ("orglq", "syevd") for letter in "ds"),
     *(letter + name for name in ("unglq", "heevd") for letter in "zc"),
 )
-TABLE = (*CBLAS, *FORTRAN)
+THREADS = "threads"  # how many threads share a product, where the library says it
+TABLE = (*CBLAS, *FORTRAN, THREADS)
 CONVENTIONS: dict[Source, int] = {"none": 0, "numpy-openblas64": 1, "scipy": 2}
 
 
@@ -60,6 +61,7 @@ def numpy_blas() -> Blas | None:
     for library in numpy_openblas():
         table = {name: symbol_address(library, f"scipy_cblas_{name}64_") for name in CBLAS}
         table.update((name, symbol_address(library, f"scipy_{name}_64_")) for name in FORTRAN)
+        table[THREADS] = symbol_address(library, "scipy_openblas_get_num_threads64_")
         if all(table.values()):
             found = MappingProxyType({name: address for name, address in table.items() if address})
             return Blas("numpy-openblas64", _core_name(library), found, 64)
@@ -71,7 +73,7 @@ def scipy_blas() -> Blas | None:
     try:
         modules = [importlib.import_module(f"scipy.linalg.cython_{name}") for name in ("blas", "lapack")]
         pointers = {**modules[0].__pyx_capi__, **modules[1].__pyx_capi__}
-        table = {name: capsule_address(pointers[name]) for name in TABLE}
+        table = {name: capsule_address(pointers[name]) for name in (*CBLAS, *FORTRAN)}
     except (ImportError, AttributeError, KeyError, ValueError):
         return None
     return Blas("scipy", None, MappingProxyType(table), 32)

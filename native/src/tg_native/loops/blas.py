@@ -72,6 +72,10 @@ class Blas(abc.ABC):
     def call(self, kernel: Kernel, name: str, arguments: Sequence[str], result: Pointer | None = None) -> None:
         """Call a function, and store what it gives, if it gives something."""
 
+    @abc.abstractmethod
+    def threads(self, kernel: Kernel) -> Index:
+        """How many threads share a product of BLAS: 1 where there is none, very many where it does not say."""
+
     @property
     def has_vectors(self) -> bool:
         """Whether there are `gemv` and `dot`."""

@@ -1,6 +1,8 @@
 """Products of matrices: by the BLAS of the process, or by plain loops, where it is not worth a call or has no dtype.
 
-BLAS reads transposed matrices by flags. Halves are multiplied as float32 and rounded once, as on the reference.
+BLAS reads transposed matrices by flags. Of a matrix of known lengths, as weights are, floats are multiplied by panels
+(`tg_native.matrices.panels`) where that is faster, and BLAS has no threads of its own that would share the product.
+Halves are multiplied as float32 and rounded once, as on the reference.
 
 A vector times a matrix that no cache holds takes as long as the matrix takes to be read, which is fastest from its
 beginning to its end: the machine reads ahead of one stream, where OpenBLAS reads several rows at once. Of 2 to 25 MB of
@@ -10,8 +12,10 @@ rows of 768, 19 and 22 to 27 (one core of an AMD Zen 5, which reads 28; AVX-512)
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
+import operator
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from tg.ops import contraction as t
@@ -23,10 +27,12 @@ from tg_native.kernels.routine import Block
 from tg_native.loops.blas import SMALL, Matrix, Vector, clear
 from tg_native.loops.pointwise import in_float32
 from tg_native.loops.terms import Terms
+from tg_native.matrices import panels
+from tg_native.matrices.panels import Panels, least_rows
 from tg_native.plan.values import is_one, is_zero, spread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
@@ -123,17 +129,31 @@ class Product:
         self.lengths = (x.shape[-2], y.shape[-1], x.shape[-1])
         self.is_column = is_one(y.shape[-1])
         self.stream = None if blas is None else _stream_of(x, y, blas)
+        self.least_rows = None if blas is None else least_rows(self.arrays, site.kernel().body.machine.vector_bytes)
         has_dots = self.is_column if self.stream is None else self.stream.has_dots
         along = x.shape[-1] if has_dots else x.shape[-2] if self.is_column else y.shape[-1]
         vectors = VECTORS if blas is None or (self.stream is not None and has_dots) else 1
+        vectors = vectors if self.least_rows is None else panels.VECTORS
         self.kernel = site.kernel([z.dtype], vectors, along)
-        if self.stream is not None and all(map(is_one, z.shape[:-2])):
-            unit = 0 if has_dots else self.kernel.body.lanes
-            site.divide(self.kernel, (self.stream.sums, x.shape[-1]), (), [z.dtype], unit=unit)
+        self._divide(has_dots=has_dots)
         self.body = self.kernel.body
         self.terms = Terms(site, self.body, z.dtype)
         self.pointers = (self.kernel.read(x), self.kernel.read(y), self.kernel.write(z))
         self.m, self.n, self.k = map(self.kernel.length, self.lengths)
+        sizes = self.m, self.n, self.k
+        self.panels = None if self.least_rows is None else Panels(site, self.kernel, self.arrays, sizes)
+
+    def _divide(self, *, has_dots: bool) -> None:
+        """Let threads share the sums of a matrix that is read once, or the columns of panels."""
+        x, y, z = self.arrays
+        if not all(map(is_one, z.shape[:-2])):
+            return
+        if self.stream is not None:
+            unit = 0 if has_dots else self.kernel.body.lanes
+            self.site.divide(self.kernel, (self.stream.sums, x.shape[-1]), (), [z.dtype], unit=unit)
+        elif self.least_rows is not None:
+            space = (y.shape[-1], x.shape[-2], x.shape[-1])
+            self.site.divide(self.kernel, space, (), [z.dtype], unit=self.kernel.body.lanes)
 
     def write(self, end: End | None = None) -> None:
         """Write the whole function and call it.
@@ -167,7 +187,7 @@ class Product:
         else:
             is_small = self.m * self.n * self.k < SMALL
             self.body.either(is_small, lambda: everywhere(plain), lambda: by_blas(blas))
-        kernel.streams = end is None and self.stream is None
+        kernel.streams = end is None and self.stream is None and self.panels is None
         self.site.run(kernel)
 
     def _terms(self) -> float:
@@ -250,6 +270,9 @@ class Product:
         kernel, (m, n, _), (a, b, _) = self.kernel, self.lengths, self.arrays
         if self.stream is not None:
             self._by_stream(self.stream, places)
+        elif self.panels is not None:
+            self._by_panels(self.panels, blas, places, end)
+            return
         elif end is not None and not (blas.has_vectors and self._is_vector()):
             self._by_columns(blas, x, y, z, end)
             return
@@ -294,19 +317,63 @@ class Product:
 
     def _by_columns(self, blas: Blas, x: Pointer, y: Pointer, z: Pointer, end: Columns) -> None:
         """Some columns of z after others, so many as a second cache holds."""
-        kernel, body, (a, b, _) = self.kernel, self.body, self.arrays
+        kernel, body = self.kernel, self.body
         assert end is not None
         if not blas.is_whole and not all(type(length) is int and length > 1 for length in self.lengths[:2]):
             with body.when((self.m == 1) | (self.n == 1)):
                 clear(kernel, z, self.m * self.n)
-        most = ((index(body, COLUMNS_BYTES // item_size(z.dtype)) // self.m) & -COLUMNS).most(COLUMNS)
-        with body.loop(0, (self.n + (most - 1)) // most) as number:
-            first = number * most
-            some = (self.n - first).least(most)
-            columns = self._matrix(y, b)
-            columns = columns._replace(place=kernel.moved(y, [first], b.strides[-1:]))
-            blas.gemm(kernel, (self.m, some, self.k), self._matrix(x, a), columns, z.moved(first), self.n)
+        with self._groups(index(body, 0), self.n) as (first, some):
+            self._columns(blas, (x, y, z), first, some)
             end(first, some)
+
+    @contextlib.contextmanager
+    def _groups(self, low: Index, high: Index) -> Iterator[tuple[Index, Index]]:
+        """A loop over parts of some columns, so many as a second cache holds: the first one, and how many there are."""
+        body = self.body
+        most = ((index(body, COLUMNS_BYTES // item_size(self.dtype)) // self.m.most(1)) & -COLUMNS).most(COLUMNS)
+        with body.loop(0, (high - low + (most - 1)) // most) as number:
+            first = low + number * most
+            yield first, (high - first).least(most)
+
+    def _columns(self, blas: Blas, places: Sequence[Pointer], first: Index, some: Index) -> None:
+        """Some columns of z."""
+        (x, y, z), (a, b, _) = places, self.arrays
+        columns = self._matrix(y, b)._replace(place=self.kernel.moved(y, [first], b.strides[-1:]))
+        blas.gemm(self.kernel, (self.m, some, self.k), self._matrix(x, a), columns, z.moved(first), self.n)
+
+    def _by_panels(self, panels: Panels, blas: Blas, places: Sequence[Pointer], end: Columns) -> None:
+        """Panels of columns, or BLAS: for few rows, and where more threads share its products than those of tg."""
+        kernel, body, conditions = self.kernel, self.body, []
+        if type(self.lengths[0]) is not int:
+            conditions.append(self.m >= (self.least_rows or 0))
+        if self.site.threads == 1:
+            conditions.append(blas.threads(kernel) <= 1)
+
+        def few(first: Index, some: Index) -> list[Lanes]:
+            if not blas.is_whole:
+                with body.when(self.m == 1):
+                    clear(kernel, places[2].moved(first), some)
+            self._columns(blas, places, first, some)
+            return []
+
+        def many(first: Index, some: Index) -> list[Lanes]:
+            panels.write(places, first, first + some)
+            return []
+
+        def some(first: Index, count: Index) -> None:
+            if not conditions:
+                many(first, count)
+                return
+            suits = functools.reduce(operator.and_, conditions)
+            body.either(suits, lambda: many(first, count), lambda: few(first, count))
+
+        low, high = kernel.bounds(self.lengths[1], first=True)
+        if end is None:
+            some(low, high - low)
+            return
+        with self._groups(low, high) as (first, count):
+            some(first, count)
+            end(first, count)
 
     def _matrix(self, place: Pointer, v: Array) -> Matrix:
         # what fits neither way is a copy in C order, whose row length need not be known to be at least 0

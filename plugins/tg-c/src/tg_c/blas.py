@@ -26,7 +26,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, final
 
 from tg_c.routine import Routine
-from tg_native.calls.blas import TABLE
+from tg_native.calls.blas import TABLE, THREADS
 from tg_native.kernels.index import Index
 from tg_native.kernels.lanes import Lanes
 from tg_native.loops.blas import AS_IS, LETTERS, ROW_MAJOR, SMALL, TRANSPOSED, Blas
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tg_native.kernels.index import Pointer
     from tg_native.loops.kernel import Kernel
 
-__all__ = ["BLAS_DECLARATIONS", "COMPLEX_DECLARATIONS", "CBlas", "CLapack", "fortran"]
+__all__ = ["BLAS_DECLARATIONS", "COMPLEX_DECLARATIONS", "THREADS_DECLARATION", "CBlas", "CLapack", "fortran"]
 
 _COMMON = f"""\
 #ifdef TG_NO_BLAS
@@ -230,6 +230,13 @@ COMPLEX_DECLARATIONS = {
 }
 """What a unit that contracts complex matrices includes after those."""
 
+THREADS_DECLARATION = f"""\
+static tg_i64 tg_blas_threads(void) {{ /* that share a product: very many where the library does not say */
+  void *found = tg_blas[{TABLE.index(THREADS) + 1}];
+  return tg_blas[0] == (void *)0 ? 1 : found ? ((int (*)(void))found)() : 1 << 20;
+}}
+"""
+
 FLAGS: Final = {ROW_MAJOR: "TG_ROW", AS_IS: "TG_AS_IS", TRANSPOSED: "TG_TRANSPOSED"}
 
 
@@ -237,8 +244,15 @@ FLAGS: Final = {ROW_MAJOR: "TG_ROW", AS_IS: "TG_AS_IS", TRANSPOSED: "TG_TRANSPOS
 class CBlas(Blas):
     """Calls of the functions for a dtype; those for complex numbers have no order, and no factors."""
 
-    def __init__(self, dtype: str) -> None:
-        self.dtype = dtype
+    def __init__(self, unit: Unit, dtype: str) -> None:
+        self.unit, self.dtype = unit, dtype
+
+    def threads(self, kernel: Kernel) -> Index:
+        body = kernel.body
+        assert isinstance(body, Routine)
+        self.unit.prelude.need("blas threads", THREADS_DECLARATION)
+        with body.of(0):
+            return Index(Lanes(body, "int64", body.local("const i64", "tg_blas_threads()")))
 
     @property
     def is_whole(self) -> bool:

@@ -391,7 +391,7 @@ class GraphFunction(graphs.GraphFunction):
         if dtype not in LETTERS:
             return None
         self.unit.blas(dtype)
-        return CBlas(dtype)
+        return CBlas(self.unit, dtype)
 
     def lapack(self, dtype: str) -> CLapack | None:
         if dtype not in LETTERS or blas() is NO_BLAS:

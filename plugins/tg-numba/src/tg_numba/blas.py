@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast, final
 
 from tg.backend import numpy_dtype
+from tg_native.calls.blas import THREADS
 from tg_native.kernels.index import Index, Pointer
 from tg_native.kernels.lanes import Lanes, constant_of, parts
 from tg_native.loops.blas import LETTERS, Blas, clear
@@ -27,6 +28,12 @@ class NumbaBlas(Blas):
 
     def __init__(self, unit: Unit, dtype: str) -> None:
         self.unit, self.dtype = unit, dtype
+
+    def threads(self, kernel: loops.Kernel) -> Index:
+        own = cast("Kernel", kernel)
+        number = own.body.made(f"call i32 {own.outside(self.unit.blas(THREADS))}()")
+        with own.body.of(0):
+            return Index(Lanes(own.body, "int64", own.body.made(f"sext i32 {number} to i64")))
 
     def flag(self, number: int) -> str:
         return f"i32 {number}"
