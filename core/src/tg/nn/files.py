@@ -176,13 +176,13 @@ def _renamed(arrays: Mapping[str, Array], rules: Sequence[Rule]) -> dict[str, tu
     """For each path the name in the source and the value.
 
     Raises:
-        InputError: two names become one path.
+        InputError: two names of other values become one path.
     """
     found: dict[str, tuple[str, Array]] = {}
     for name, array in arrays.items():
         path, value = _by_rule(name, array, rules)
-        if path in found:
-            raise InputError(message(f"load: names: found {found[path][0]} and {name} for {path}"))
+        if path in found and not np.array_equal(found[path][1], value):
+            raise InputError(message(f"load: names: found {found[path][0]} and {name} for {path}, of other values"))
         if path is not None:
             found[path] = name, value
     return found
