@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
 
@@ -19,10 +19,12 @@ from tg.errors import InputError, ShapeError, message
 from tg.functions.make import evaluate
 from tg.ops.random.integers import permutation
 from tg.ops.random.keys import fold_in
+from tg.ops.random.parameters import packed_key
+from tg.variables.conversion import as_variable
 from tg.variables.structure import flatten, short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from tg.variables.structure import Structure
 
@@ -33,16 +35,31 @@ __all__ = ["Batches", "batches"]
 END: Final = object()
 
 
+class _Order(NamedTuple):
+    """Which elements a process has in each epoch: those from `begin` to before `end` of all, shuffled by a key."""
+
+    key: Array | None
+    length: int
+    begin: int
+    end: int
+
+    def __call__(self, epoch: int) -> Array:
+        if self.key is None:
+            return np.arange(self.begin, self.end)
+        drawn: Array = np.asarray(evaluate(permutation(fold_in(self.key, epoch), self.length)))
+        return drawn[self.begin : self.end]
+
+
 @final
 class Batches:
-    """Batches of one size, a number of them; `tg.data.batches` makes these."""
+    """Batches of one size, a number of them; `tg.data.batches` makes these. They can be pickled, where they are."""
 
     def __init__(
         self,
         arrays: list[Any],
         structure: Structure,
         size: int,
-        order: Callable[[int], Array],
+        order: _Order,
         per_epoch: int,
         total: int | None,
         start: int,
@@ -114,6 +131,7 @@ def batches(
         shard: which of how many processes this is; each has its own part of every epoch, all of the same length.
         ahead: how many batches a thread makes ready; 0: none, each is made when it is asked for.
     Raises:
+        DtypeError: the key is none.
         InputError: there are no arrays, fewer elements than a batch, or a number is no integer within its bounds.
         ShapeError: arrays have no first axis, or of other lengths.
     Source:
@@ -142,12 +160,10 @@ def batches(
         text = f"batches: found {length} elements{f' for {of} processes' if of > 1 else ''}, needed {size} for a batch"
         raise InputError(message(text))
 
-    def order(epoch: int) -> Array:
-        if key is None:
-            return np.arange(place * own, (place + 1) * own)
-        drawn: Array = np.asarray(evaluate(permutation(fold_in(key, epoch), length)))
-        return drawn[place * own : (place + 1) * own]
-
+    if key is not None:
+        packed_key("batches", key)
+        key = np.asarray(evaluate(as_variable(key), mode="off"))
+    order = _Order(key, length, place * own, (place + 1) * own)
     per_epoch = own // size
     total = None if epochs is None else epochs * per_epoch
     return Batches(leaves, structure, size, order, per_epoch, total, start, ahead)

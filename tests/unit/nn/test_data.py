@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg.errors import InputError, ShapeError
+from tg.errors import DtypeError, InputError, ShapeError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,6 +107,8 @@ def test_what_is_refused() -> None:
         (lambda: tg.data.batches(DATA, 0), InputError, "size: found 0"),
         (lambda: tg.data.batches(DATA, 8, start=-1), InputError, "start: found -1"),
         (lambda: tg.data.batches(DATA, 8, shard=(3, 3)), InputError, "shard: found (3, 3)"),
+        (lambda: tg.data.batches(DATA, 8, key=0), DtypeError, "batches: key: found int64[], needed uint32[2]"),
+        (lambda: tg.data.batches(DATA, 8, key=tg.random.RandomStream(0)), InputError, "rng.key() gives a key"),
         (lambda: tg.data.batches([np.ones(3), np.ones(4)], 2), ShapeError, "shapes [3], [4]"),
     ]
     for make, error, text in cases:
@@ -114,6 +117,15 @@ def test_what_is_refused() -> None:
         assert text in str(refused.value)
     with pytest.raises(TypeError, match="there is no end"):
         len(tg.data.batches(DATA, 8))
+
+
+def test_batches_can_be_pickled_where_they_are() -> None:
+    batches = tg.data.batches(DATA, 8, key=KEY, epochs=3)
+    for _ in zip(range(4), batches, strict=False):
+        pass
+    again = pickle.loads(pickle.dumps(batches))
+    assert (again.step, again.epoch, len(again)) == (batches.step, batches.epoch, len(batches))
+    assert [batch["y"].tolist() for batch in again] == orders(key=KEY, epochs=3)[4:]
 
 
 @pytest.mark.parametrize("backend", ["perform", "c"])

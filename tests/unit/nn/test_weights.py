@@ -267,6 +267,25 @@ def test_what_modules_of_other_libraries_have() -> None:
     refused(lambda: type("Net", (tg.nn.Module,), {"forward": lambda self, x: x}), "Net: found forward, needed __call__")
 
 
+def test_keys_that_are_none_and_models_that_are_no_arrays() -> None:
+    model, x = tg.nn.randomized(tg.nn.Sequential(*[tg.nn.Dense(8, 8) for _ in range(9)]), KEY), tg.matrix("x")
+    for key, hint in (
+        (tg.random.RandomStream(0), "rng.key() gives a key"),
+        (np.random.default_rng(0), "tg.random.key(seed) makes a key"),
+    ):
+        refused(lambda key=key: tg.nn.randomized(tg.nn.Dense(2, 2), key), f"needed uint32[2]\n  hint: {hint}")
+        refused(lambda key=key: tg.random.normal(key, shape=(3,)), f"needed uint32[2]\n  hint: {hint}")
+    random = pytest.importorskip("jax").random
+    refused(lambda: tg.random.split(random.key(0)), "jax.random.key_data(key) has its words", DtypeError)
+    drawn = tg.random.normal(random.key_data(random.key(7)), shape=(3,)).eval()
+    np.testing.assert_array_equal(drawn, tg.random.normal(KEY, shape=(3,)).eval())
+    for make in (lambda: tg.matmul(model, x), lambda: tg.function([x], model), lambda: tg.shared(model)):
+        refused(make, "hint: tg.nn.params(model) has its weights by path")
+        with pytest.raises(InputError) as found:
+            make()
+        assert len(str(found.value)) < 300
+
+
 def test_weights_that_would_be_lost_are_refused(tmp_path: Path) -> None:
     twins = {"a.b": tg.nn.randomized(tg.nn.Dense(2, 1), KEY), "a": {"b": tg.nn.randomized(tg.nn.Dense(2, 1), KEY)}}
     refused(lambda: tg.nn.params(twins), "two weights of one path")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
 import numpy as np
 
@@ -47,6 +47,7 @@ class RandomStream:
     """
 
     __slots__ = ("_numbers", "state")
+    in_place_of_variables: ClassVar[str] = "rng.key() gives a key, another one at every call of a compiled function"
 
     def __init__(self, seed: Any = None) -> None:
         self.state = shared(_words(seed), "random_state", shape=(2,))

@@ -18,6 +18,7 @@ from tg.graph.nodes import Constant, Variable, as_size_variable, size_value
 from tg.graph.operators import NAMESPACE
 from tg.types.dtypes import dtype_name, is_complex, is_inexact, is_integer, numpy_dtype
 from tg.types.lengths import Length
+from tg.variables.structure import hint_of, short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,14 +52,14 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
     except OverflowError as error:
         raise RangeError(message(f"constant: found {value!r}, needed integers that {wanted} can hold")) from error
     except NO_ARRAY as error:
-        text = f"constant: found {value!r}, needed an array of numbers"
+        text = f"constant: found {short(value)}, needed an array of numbers"
         raise InputError(message(text, hint=array_hint(value))) from error
     if array.dtype.kind in "OUSMm":
         holds = isinstance(value, np.ndarray) and any(isinstance(v, Variable) for v in value.flat)
-        hint = "numbers, lists of numbers and NumPy arrays of them are arrays"
+        hint = hint_of(value, "numbers, lists of numbers and NumPy arrays of them are arrays")
         if holds:
             hint = "tg.array builds an array of nested lists that hold variables"
-        raise InputError(message(f"constant: found {value!r}, needed numbers", hint=hint))
+        raise InputError(message(f"constant: found {short(value)}, needed numbers", hint=hint))
     dtype_name(array.dtype)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))

@@ -18,6 +18,7 @@ from tg.ops.shape_ops import merge_sizes, split_sizes
 from tg.types.dtypes import dtype_name, is_float, is_integer
 from tg.types.lengths import same
 from tg.variables.conversion import as_variable, promoted, weakly_cast
+from tg.variables.structure import hint_of, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +32,7 @@ R = TypeVar("R")
 
 SCALES: Final = ("scale", "sigma")
 WORDS: Final = 2  # of a key, each uint32
+KEY_HINT: Final = "tg.random.key(seed) makes a key of an integer"
 
 
 def shape_by_name(sampler: Callable[P, R]) -> Callable[P, R]:
@@ -57,12 +59,19 @@ def packed_key(what: str, key: Any) -> Variable:
 
     Raises:
         DtypeError: the key is no array of uint32.
+        InputError: it is no array of numbers, such as a stream or a generator.
         ShapeError: it has not the shape (2,); a check where that is known at run time only.
     """
-    words = as_variable(key)
+    if str(getattr(key, "dtype", "")).startswith("key<"):  # jax.random.key, where jax.random.PRNGKey has words
+        text = f"{what}: key: found a key of JAX, {key.dtype}, needed uint32[2]"
+        raise DtypeError(message(text, hint="jax.random.key_data(key) has its words"))
+    try:
+        words = as_variable(key)
+    except InputError as error:
+        text = f"{what}: key: found {short(key)}, needed uint32[2]"
+        raise InputError(message(text, hint=hint_of(key, KEY_HINT))) from error
     if words.type.dtype != "uint32":
-        hint = "tg.random.key(seed) makes a key of an integer"
-        raise DtypeError(message(f"{what}: key: found {words.type}, needed uint32[2]", hint=hint))
+        raise DtypeError(message(f"{what}: key: found {words.type}, needed uint32[2]", hint=KEY_HINT))
     if words.type.ndim != 1 or words.type.shape[0] not in (WORDS, None):
         hint = "tg.vmap maps over keys: each lane has its own"
         raise ShapeError(message(f"{what}: key: found {words.type}, needed uint32[2]", hint=hint))
