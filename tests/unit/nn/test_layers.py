@@ -302,3 +302,21 @@ def test_the_row_of_what_pads_is_zero_and_stays(padding: int) -> None:
     np.testing.assert_allclose(found, theirs.weight.grad.numpy(), rtol=1e-12)
     assert not found[padding].any()
     refused(lambda: tg.nn.Embedding(5, 3, padding_idx=padding + 6), "Embedding: padding_idx: found", BoundsError)
+
+
+def test_a_dropout_of_nothing_takes_a_key_and_uses_it() -> None:
+    x, k = tg.matrix("x"), tg.scalar("k", "int64")
+    key = tg.random.fold_in(tg.random.key(0), k)
+    layers = [
+        tg.nn.Dropout(0.0),
+        tg.nn.randomized(tg.nn.Attention(2, 1), key=tg.random.key(1), dtype="float64"),
+        lambda v, **options: tg.nn.alpha_dropout(v, 0.0, **options),
+        lambda v, **options: tg.nn.dropout1d(v[None], 0.0, **options),
+        tg.nn.randomized(tg.nn.Ensemble(tg.nn.Sequential(tg.nn.Dense(2, 2), tg.nn.Dropout(0.0)), 3), tg.random.key(2)),
+    ]
+    for layer in layers:
+        y = layer(x, training=True, key=key)
+        f = tg.function([x, k], [y, tg.grad(tg.sum(tg.sin(y)), x)])
+        assert not any(node.op.name == "threefry" for node in f.graph.nodes)
+        plain = layer(x, training=False) if isinstance(layer, tg.nn.Module) else layer(x, training=True)
+        np.testing.assert_array_equal(f(np.eye(2), 3)[0], tg.function([x], plain)(np.eye(2)))

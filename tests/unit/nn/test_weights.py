@@ -267,6 +267,23 @@ def test_what_modules_of_other_libraries_have() -> None:
     refused(lambda: type("Net", (tg.nn.Module,), {"forward": lambda self, x: x}), "Net: found forward, needed __call__")
 
 
+def test_what_draws_a_weight_is_a_function() -> None:
+    for draw in (np.zeros(3), 0.0, "zeros", None, tg.nn.Dense, tg.nn.init.ones(KEY, (3,))):
+        refused(lambda draw=draw: tg.nn.parameter((3,), draw), "needed a function\n  hint: tg.nn.init.zeros is one")
+    for shape in ("abc", 2.0, (3, None), (-1,), tg.nn.init.zeros):
+        refused(lambda shape=shape: tg.nn.parameter(shape, tg.nn.init.ones), "needed lengths, such as (3, 2)")
+    assert tg.nn.parameter(3, tg.nn.init.ones).shape == (3,)
+
+    class Scale(tg.nn.Module):
+        def __init__(self, draw: Any) -> None:
+            self.weight = tg.nn.parameter((2,), draw)
+
+    drawn = tg.nn.randomized(Scale(lambda key, shape, dtype: tg.constant([1.0, 3.0], dtype)), KEY)
+    assert drawn.weight.get_value().tolist() == [1.0, 3.0]
+    refused(lambda: tg.nn.randomized(Scale(lambda *_: 0.0), KEY), "weight: found a draw float64[], needed float32[2]")
+    refused(lambda: tg.nn.randomized(Scale(lambda *_: np.ones(2)), KEY), "a draw float64[2], needed float32[2]")
+
+
 def test_keys_that_are_none_and_models_that_are_no_arrays() -> None:
     model, x = tg.nn.randomized(tg.nn.Sequential(*[tg.nn.Dense(8, 8) for _ in range(9)]), KEY), tg.matrix("x")
     for key, hint in (
@@ -316,6 +333,22 @@ def test_models_can_be_pickled() -> None:
     np.testing.assert_array_equal(again.stem.weight.get_value(), model.stem.weight.get_value())
     with pytest.raises(dataclasses.FrozenInstanceError):
         again.steps = 4
+
+
+def test_a_summary_has_a_call_of_the_base_class_once() -> None:
+    class Base(tg.nn.Module):
+        def __init__(self) -> None:
+            self.layer = tg.nn.Dense(3, 3)
+
+        def __call__(self, x: Any) -> Any:
+            return self.layer(x)
+
+    class Twice(Base):
+        def __call__(self, x: Any) -> Any:
+            return super().__call__(super().__call__(x))
+
+    rows = tg.nn.summary(Twice(), tg.tensor("x", "float32", (2, 3))).rows
+    assert [(row.path, row.kind) for row in rows] == [("", "Twice"), ("layer", "Dense"), ("layer", "Dense")]
 
 
 def test_a_summary_has_each_call_with_its_weights_and_operations() -> None:

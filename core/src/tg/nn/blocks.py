@@ -12,6 +12,7 @@ from tg.nn.module import Module, parameter
 from tg.ops.contraction import matmul
 from tg.ops.elementwise.arithmetic import relu
 from tg.ops.nn.attention import scaled_dot_product_attention
+from tg.ops.nn.dropout import undropped
 from tg.ops.nn.initializers import glorot_uniform, zeros
 from tg.ops.random.keys import fold_in
 from tg.ops.shape import moveaxis, reshape
@@ -133,7 +134,7 @@ class Attention(Module):
         training: bool | None = None,
         key: Any = None,
     ) -> Variable:
-        x = as_variable(x)
+        x = as_variable(x) if self.dropout.p else undropped("Attention", as_variable(x), key, training=training)
         given = x if memory is None else as_variable(memory)
         parts = [slice(k * self.width, (k + 1) * self.width) for k in range(3)]
         q, k, v = (self._projected(y, part) for y, part in zip((x, given, given), parts, strict=True))

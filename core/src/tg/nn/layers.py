@@ -163,11 +163,9 @@ class Dropout(Module):
         self.p = p
 
     def __call__(self, x: Any, *, training: bool | None = None, key: Any = None) -> Variable:
-        if not asked(self, training) or not self.p:
-            return dropout(x, self.p, training=False)
-        if key is None:
+        if asked(self, training) and self.p and key is None:
             raise InputError(message(f"{self!r}: training without a key", hint=NEEDS_KEY))
-        return dropout(x, self.p, key)
+        return dropout(x, self.p, key, asked(self, training))
 
 
 class BatchNorm(Module, state=("running_mean", "running_var")):

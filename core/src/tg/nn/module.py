@@ -13,8 +13,11 @@ import inspect
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar, Final, dataclass_transform
 
+import numpy as np
+
 from tg.errors import InputError, message
 from tg.graph.nodes import Variable
+from tg.variables.structure import short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -56,12 +59,14 @@ class Initial:
         return f"{self.dtype or 'float'}[{', '.join(map(str, self.shape))}]"
 
 
-def parameter(shape: tuple[int, ...], draw: Callable[..., Any], dtype: str | None = None) -> Any:
+def parameter(shape: int | tuple[int, ...], draw: Callable[..., Any], dtype: str | None = None) -> Any:
     """A weight of a module, to be drawn when the model is.
 
     Args:
         draw: of a key, a shape and a dtype: a function of `tg.nn.init`, such as `tg.nn.init.he_normal`.
         dtype: where it does not take part in that of the model: a counter.
+    Raises:
+        InputError: the shape is none, or what is to draw is no function: an array, a class, what a function gave.
     Example:
         >>> import tg
         >>> class Scale(tg.nn.Module):
@@ -74,7 +79,13 @@ def parameter(shape: tuple[int, ...], draw: Callable[..., Any], dtype: str | Non
         >>> tg.nn.params(scale)
         {'weight': <shared weight : float32[3]>}
     """
-    return Initial(tuple(shape), draw, dtype)
+    lengths = shape if isinstance(shape, tuple | list) else (shape,)
+    if not all(isinstance(n, int | np.integer) and not isinstance(n, bool) and n >= 0 for n in lengths):
+        raise InputError(message(f"parameter: shape: found {short(shape)}, needed lengths, such as (3, 2)"))
+    if not callable(draw) or isinstance(draw, type | Variable):
+        hint = "tg.nn.init.zeros is one; lambda key, shape, dtype: tg.constant(value, dtype) gives a value"
+        raise InputError(message(f"parameter: draw: found {short(draw)}, needed a function", hint=hint))
+    return Initial(tuple(map(int, lengths)), draw, dtype)
 
 
 class _Kind(type):

@@ -106,11 +106,16 @@ def summary(model: Module, *inputs: Any, **options: Any) -> Summary:
     watched = rebuilt(model, standing_in)
     paths = {id(module): path for path, module in _modules(watched, "")}
     rows: list[Row | None] = []
+    running: list[Module] = []
 
     def told(module: Module, run: Callable[[], Any]) -> Any:
+        if running and running[-1] is module:  # `super().__call__`: one call
+            return run()
         place, began = len(rows), Variable(TensorType("bool")).serial
         rows.append(None)
+        running.append(module)
         result = run()
+        running.pop()
         values = [v for v in flatten(result)[0] if isinstance(v, Variable)]
         kinds = tuple(v.type.static for v in values)
         path = paths.get(id(module), "")

@@ -56,9 +56,23 @@ def randomized(model: M, key: Any, dtype: object = "float32") -> M:
     drawn = {}
     for known, (path, leaf) in found.items():
         own = fold_in(key, zlib.crc32(path.encode()))
-        value = evaluate(leaf.draw(own, leaf.shape, leaf.dtype or needed), mode="off")
-        drawn[known] = shared(value, path, shape=leaf.shape)
+        drawn[known] = shared(_first_value(path, leaf, own, leaf.dtype or needed), path, shape=leaf.shape)
     return rebuilt(model, lambda _, part: drawn.get(id(part), part))  # type: ignore[no-any-return]
+
+
+def _first_value(path: str, leaf: Initial, key: Any, dtype: str) -> Any:
+    """What a weight's function draws.
+
+    Raises:
+        InputError: it gives another shape or dtype.
+    """
+    value = as_variable(leaf.draw(key, leaf.shape, dtype))
+    found = evaluate(value, mode="off")
+    if found.shape != leaf.shape or dtype_name(found.dtype) != dtype:
+        needed = f"{dtype}[{', '.join(map(str, leaf.shape))}]"
+        hint = "a function that draws takes a key, a shape and a dtype, as those of tg.nn.init"
+        raise InputError(message(f"randomized: {path}: found a draw {value.type}, needed {needed}", hint=hint))
+    return found
 
 
 def params(model: Any) -> dict[str, Shared]:

@@ -10,10 +10,12 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.errors import InputError, ShapeError, message
+from tg.graph.checks import Descriptor
 from tg.graph.nodes import Constant
+from tg.ops.assumptions import required
 from tg.ops.elementwise.arithmetic import add, divide, multiply, subtract
 from tg.ops.elementwise.cast import cast_variable, widened
-from tg.ops.elementwise.comparison import less, where
+from tg.ops.elementwise.comparison import equal, less, where
 from tg.ops.family import Family
 from tg.ops.nn.windows import LAYOUTS
 from tg.ops.random.continuous import unit
@@ -52,7 +54,9 @@ def dropout(x: Any, p: Any = 0.5, key: Any = None, training: bool = True) -> Var
         [2.0, 4.0, 0.0, 0.0]
     """
     x = as_floating(x)
-    return dropped("dropout", x, p, key, x.shape) if is_needed("dropout", p, key, training=training) else x
+    if is_needed("dropout", p, key, training=training):
+        return dropped("dropout", x, p, key, x.shape)
+    return undropped("dropout", x, key, training=training)
 
 
 def dropped(what: str, x: Variable, p: Any, key: Any, shape: Sequence[int | Length]) -> Variable:
@@ -87,6 +91,14 @@ def is_needed(what: str, p: Any, key: Any, *, training: Any) -> bool:
     return True
 
 
+def undropped(what: str, x: Variable, key: Any, *, training: Any) -> Variable:
+    """x as it is; while training its key counts as used, so that a program whose p is 0 has the same inputs."""
+    if not training or key is None:
+        return x
+    packed = packed_key(what, key)
+    return required(x, equal(packed, packed), [], Descriptor("AssertionFailed", what))  # rewriting finds it true
+
+
 def _kept_share(what: str, p: Any, dtype: str) -> Variable:
     """1 - p in a dtype; of a number it is computed in float64 and rounded once."""
     if isinstance(p, int | float):
@@ -113,7 +125,9 @@ def _of_channels(what: str, axes: int, x: Any, p: Any, key: Any, training: Any, 
     batch = 0 if x.type.ndim == axes + 2 else None
     stays = {place + x.type.ndim, batch}
     shape = [n if k in stays else 1 for k, n in enumerate(x.shape)]
-    return dropped(what, x, p, key, shape) if is_needed(what, p, key, training=training) else x
+    if is_needed(what, p, key, training=training):
+        return dropped(what, x, p, key, shape)
+    return undropped(what, x, key, training=training)
 
 
 def dropout1d(x: Any, p: Any = 0.5, key: Any = None, training: bool = True, *, layout: str | None = None) -> Variable:
@@ -184,7 +198,7 @@ def alpha_dropout(x: Any, p: float = 0.5, key: Any = None, training: bool = True
     if not isinstance(p, int | float):
         raise InputError(message(f"alpha_dropout: p: found {p!r}, needed a number"))
     if not is_needed("alpha_dropout", p, key, training=training):
-        return x  # type: ignore[no-any-return]
+        return undropped("alpha_dropout", x, key, training=training)
     wide = widened(x)
     kind = numpy_dtype(wide.type.dtype).type
     mask = _mask("alpha_dropout", key, _kept_share("alpha_dropout", p, wide.type.dtype), x.shape)
