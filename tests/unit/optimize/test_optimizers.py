@@ -9,6 +9,7 @@ import pytest
 
 import tg
 from tg.errors import DtypeError, InputError, ShapeError
+from tg.types.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -229,6 +230,26 @@ def test_float32_parameters_stay_float32_and_near_those_of_float64() -> None:
             np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-4)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize(
+    "name", ["sgd", "adam", "adamw", "nadam", "adamax", "adadelta", "rmsprop", "adagrad", "lamb", "lion"]
+)
+def test_a_step_of_halves_is_that_of_float32_rounded_once(name: str, dtype: str) -> None:
+    """In float16 the square of 1e-4 is 0, and so is an eps of 1e-8: PyTorch's Adam gives -inf, of no gradient NaN."""
+    start = np.array([1.0, -0.5, 2.0, 0.25], numpy_dtype(dtype))
+    slopes = np.array([0.0, 1e-4, 2.0, -300.0], numpy_dtype(dtype))
+    found = []
+    for kind in (dtype, "float32"):
+        w, g = tg.shared(start.astype(numpy_dtype(kind)), "w"), tg.constant(slopes.astype(numpy_dtype(kind)))
+        updates = getattr(tg.optimize, name)(None, w, learning_rate=0.03, gradients=g)
+        tg.function([], [], updates=updates, backend="perform")()
+        found.append(w.get_value())
+        assert {v.type.dtype for v in updates if v is not w} <= {"float32", "int64", "float64"}
+    assert np.all(np.isfinite(found[0]))
+    assert found[0][-1] != start[-1] or name == "adadelta"
+    np.testing.assert_array_equal(found[0], found[1].astype(found[0].dtype))
+
+
 def test_accumulated_gradients_are_multisteps_of_optax() -> None:
     def build(loss: Any, params: Any) -> Any:
         return tg.optimize.accumulated(
@@ -306,6 +327,16 @@ def test_clipping_keeps_what_is_small_and_zero() -> None:
         (lambda w, loss: tg.optimize.adamw(loss, w, mask=lambda v: 1), InputError, "needed True or False"),
         (lambda w, loss: tg.optimize.accumulated(loss, w, 0, lambda g: {}), InputError, "every: found 0"),
         (lambda w, loss: tg.optimize.moving_average({}, w, 0.9), InputError, "w is not among the updates"),
+        (lambda w, loss: tg.optimize.moving_average([], w, 0.9), InputError, "updates: found [], needed a dict"),
+        (lambda w, loss: tg.optimize.accumulated(loss, w, 2, None), InputError, "then: found None, needed a function"),
+        (
+            lambda w, loss: tg.optimize.accumulated(loss, w, 2, lambda g: g),
+            InputError,
+            "accumulated: then: updates: fou",
+        ),
+        (lambda w, loss: tg.optimize.state([w]), InputError, "state: updates: found"),
+        (lambda w, loss: tg.optimize.muon(loss, w, learning_rate=0.1, ns_steps=2.5), InputError, "ns_steps: found 2.5"),
+        (lambda w, loss: tg.optimize.muon(loss, w, learning_rate=0.1, ns_coeffs=3), InputError, "needed three numbers"),
         (lambda w, loss: tg.optimize.global_norm([]), InputError, "found no arrays"),
         (lambda w, loss: tg.optimize.clip_by_value([w], -1.0), InputError, "max_delta: found -1.0"),
     ],

@@ -137,7 +137,7 @@ def lamb(
     for p in run:
         direction = adam_direction(run, p, p.gradient, b1, b2, eps, eps_root)
         direction = plus_decay(p, direction, weight_decay)
-        own, its = norm(p.variable), norm(direction)
+        own, its = norm(p.value), norm(direction)
         is_zero = (own == 0) | (its == 0)
         trust = where(is_zero, 1.0, own / where(is_zero, 1.0, its))
         run.move(p, rate, p.in_its_dtype(trust) * direction)

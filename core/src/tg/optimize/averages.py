@@ -8,9 +8,9 @@ import numpy as np
 
 from tg.errors import InputError, message
 from tg.functions.shared import shared
-from tg.ops.elementwise.cast import cast
+from tg.ops.elementwise.cast import cast, cast_variable, widened
 from tg.ops.elementwise.comparison import where
-from tg.optimize.descent import bounded, parameters_of
+from tg.optimize.descent import bounded, parameters_of, updates_in
 
 if TYPE_CHECKING:
     from tg.optimize.descent import Updates
@@ -26,7 +26,7 @@ def moving_average(updates: Updates, params: Any, decay: float) -> tuple[Any, Up
         the averages as expressions, nested like `params` (before the first step the parameters themselves), and the
         updates with those of the averages.
     Raises:
-        InputError: a parameter is not updated.
+        InputError: a parameter is not updated; updates are no dict of shared variables.
     Source:
         optax.ema; Kingma and Ba 2015 on the bias.
     Example:
@@ -43,15 +43,16 @@ def moving_average(updates: Updates, params: Any, decay: float) -> tuple[Any, Up
     bounded("moving_average", decay=decay)
     leaves, names, structure = parameters_of("moving_average", params)
     count = shared(np.int64(0), "moving_average: steps", shape=())
-    found: Updates = {**updates, count: count + 1}
+    found: Updates = {**updates_in("moving_average", updates), count: count + 1}
     averages = []
     for v, name in zip(leaves, names, strict=True):
         if v not in updates:
             raise InputError(message(f"moving_average: params: {name} is not among the updates"))
-        start = np.zeros(v.snapshot.shape, v.type.dtype)
+        new = widened(updates[v])
+        start = np.zeros(v.snapshot.shape, new.type.dtype)
         state = shared(start, f"moving_average: sum of {name}", shape=v.type.shape)
-        found[state] = decay * state + (1 - decay) * updates[v]
+        found[state] = decay * state + (1 - decay) * new
         is_first = count == 0
-        weight = cast(where(is_first, 1.0, 1 - decay ** cast(count, "float64")), v.type.dtype)
-        averages.append(where(is_first, v, state / weight))
+        weight = cast(where(is_first, 1.0, 1 - decay ** cast(count, "float64")), new.type.dtype)
+        averages.append(where(is_first, v, cast_variable(state / weight, v.type.dtype)))
     return structure(iter(averages)), found

@@ -1,13 +1,15 @@
 """What optimizers share: parameters beside their gradients, the state kept for each, and the updates that come to be.
 
 An optimizer is a function that takes a loss and a structure of shared variables and returns updates for `tg.function`:
-the parameters' new values, and those of its own shared variables, which it makes.
+the parameters' new values, and those of its own shared variables, which it makes. Of halves all is kept and computed in
+float32, and the new value rounded once: in float16 the square of a gradient of 1e-4 and an eps of 1e-8 are both 0.
 """
 
 from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
@@ -17,7 +19,7 @@ from tg.functions.arguments import own_updates
 from tg.functions.shared import Shared, shared
 from tg.gradient.api import grad
 from tg.graph.nodes import Variable
-from tg.ops.elementwise.cast import cast, cast_variable
+from tg.ops.elementwise.cast import cast, cast_variable, widened
 from tg.types.dtypes import is_float
 from tg.variables.conversion import as_variable
 from tg.variables.structure import flatten, hint_of, paths, repeated_over, short
@@ -32,16 +34,21 @@ AVERAGES: Final = ("b1", "b2", "decay", "rho", "beta", "adam_b1", "adam_b2")  # 
 
 
 class Parameter(NamedTuple):
-    """A parameter, its gradient, and whether its weight decays."""
+    """A parameter, its gradient (of halves in float32), and whether its weight decays."""
 
     variable: Shared
     gradient: Variable
     decays: bool
     name: str
 
+    @property
+    def value(self) -> Variable:
+        """What it is before the step, in the dtype of the gradient."""
+        return widened(self.variable)
+
     def in_its_dtype(self, value: Any) -> Variable:
-        """A scalar that does not widen the parameter."""
-        return cast_variable(as_variable(value), self.variable.type.dtype)
+        """A scalar that does not widen the gradient."""
+        return cast_variable(as_variable(value), self.gradient.type.dtype)
 
 
 @final
@@ -85,7 +92,7 @@ class Descent:
     def state(self, p: Parameter, role: str, fill: float = 0.0) -> Shared:
         """A shared variable of the parameter's shape, at first `fill`; the optimizer says what it becomes."""
         v = p.variable
-        start = np.full(v.snapshot.shape, fill, v.type.dtype)
+        start = np.full(v.snapshot.shape, fill, p.gradient.type.dtype)
         return shared(start, f"{self.what}: {role} of {p.name}", shape=v.type.shape)
 
     def average(self, p: Parameter, role: str, x: Variable, factor: float, start: float = 0.0) -> Variable:
@@ -96,7 +103,7 @@ class Descent:
 
     def move(self, p: Parameter, rate: Variable, direction: Variable) -> None:
         """The parameter goes against a direction."""
-        self.updates[p.variable] = p.variable - p.in_its_dtype(rate) * direction
+        self.updates[p.variable] = cast_variable(p.value - p.in_its_dtype(rate) * direction, p.variable.type.dtype)
 
 
 def state(updates: Updates) -> dict[str, Shared]:
@@ -109,10 +116,22 @@ def state(updates: Updates) -> dict[str, Shared]:
         ['adam: mean of w', 'adam: square of w', 'adam: steps', 'w']
     """
     found: dict[str, Shared] = {}
-    for k, v in enumerate(updates):
+    for k, v in enumerate(updates_in("state", updates)):
         name = v.name or f"variable {k}"
         found[name if name not in found else f"{name} ({k})"] = v
     return found
+
+
+def updates_in(what: str, value: Any) -> Updates:
+    """Updates, of which it is made sure that they are.
+
+    Raises:
+        InputError: they are no dict of shared variables.
+    """
+    if not isinstance(value, Mapping) or not all(isinstance(v, Shared) for v in value):
+        text = f"{what}: updates: found {short(value)}, needed a dict of shared variables"
+        raise InputError(message(text, hint="optimizers give updates: tg.optimize.sgd(loss, params)"))
+    return value  # type: ignore[return-value]
 
 
 def scalar(what: str, name: str, value: Any) -> Variable:
@@ -121,11 +140,11 @@ def scalar(what: str, name: str, value: Any) -> Variable:
     Raises:
         InputError: it is something else, or no finite number.
     """
-    is_number = _is_number(value)
-    if is_number and not math.isfinite(value):
+    is_plain = is_number(value)
+    if is_plain and not math.isfinite(value):
         raise InputError(message(f"{what}: {name}: found {value!r}, needed a finite number"))
-    v = as_variable(value) if is_number or isinstance(value, Variable | np.ndarray) else None
-    if v is None or v.type.ndim != 0 or not (is_number or is_float(v.type.dtype)):
+    v = as_variable(value) if is_plain or isinstance(value, Variable | np.ndarray) else None
+    if v is None or v.type.ndim != 0 or not (is_plain or is_float(v.type.dtype)):
         hint = "a schedule is a function of the step, such as tg.optimize.cosine_decay_schedule(0.1, 1000)"
         text = f"{what}: {name}: found {short(value)}, needed a number or a real scalar variable"
         raise InputError(message(text, hint=hint if name == "learning_rate" else None))
@@ -140,12 +159,13 @@ def bounded(what: str, **given: float) -> None:
     """
     for name, value in given.items():
         is_average = name in AVERAGES
-        if not _is_number(value) or not (0 <= value < (1 if is_average else math.inf)):
+        if not is_number(value) or not (0 <= value < (1 if is_average else math.inf)):
             needed = "a number of at least 0 and below 1" if is_average else "a finite number that is not negative"
             raise InputError(message(f"{what}: {name}: found {short(value)}, needed {needed}"))
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Whether it is a real number, and no truth value."""
     return not isinstance(value, bool) and isinstance(value, numbers.Real)
 
 
@@ -208,7 +228,7 @@ def _parameters(what: str, loss: Any, params: Any, mask: Any, gradients: Any, st
         if v in stored:
             hint = "tg.nn.params(model) has what is learnt, tg.nn.state(model) what the model updates itself"
             raise InputError(message(f"{what}: params: {name} is updated by what computes the loss", hint=hint))
-    slopes = gradients_of(what, loss, params, gradients)
+    slopes = [widened(g) for g in gradients_of(what, loss, params, gradients)]
     if callable(mask):
         decays = [mask(v) for v in leaves]
     else:

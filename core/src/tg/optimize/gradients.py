@@ -14,7 +14,7 @@ from tg.ops.elementwise.cast import cast, cast_variable
 from tg.ops.elementwise.comparison import where
 from tg.ops.norm import norm
 from tg.ops.shape import stack
-from tg.optimize.descent import bounded, gradients_of, parameters_of
+from tg.optimize.descent import bounded, gradients_of, parameters_of, updates_in
 from tg.types.dtypes import is_float
 from tg.variables.conversion import as_variable
 from tg.variables.structure import flatten, short
@@ -108,7 +108,7 @@ def accumulated(
     Returns:
         updates for `tg.function`: those of the optimizer, the mean so far, and how many calls it is of.
     Raises:
-        InputError: `every` is no positive integer.
+        InputError: `every` is no positive integer; `then` is no function that gives updates.
     Source:
         optax.MultiSteps.
     Example:
@@ -123,6 +123,10 @@ def accumulated(
     """
     if type(every) is not int or every < 1:
         raise InputError(message(f"accumulated: every: found {short(every)}, needed a positive integer"))
+    mover: Any = then
+    if not callable(mover):
+        hint = "lambda g: tg.optimize.adam(None, params, gradients=g)"
+        raise InputError(message(f"accumulated: then: found {short(mover)}, needed a function", hint=hint))
     leaves, names, structure = parameters_of("accumulated", params)
     calls = shared(np.int64(0), "accumulated: calls", shape=())
     is_last = calls == every - 1
@@ -134,7 +138,7 @@ def accumulated(
         before = shared(start, f"accumulated: mean of {name}", shape=v.type.shape)
         means.append(before + (g - before) / cast(calls + 1, v.type.dtype))
         updates[before] = where(is_last, 0, means[-1])
-    for v, new in then(structure(iter(means))).items():
+    for v, new in updates_in("accumulated: then", mover(structure(iter(means)))).items():
         updates[v] = where(is_last, new, v)
     return updates
 

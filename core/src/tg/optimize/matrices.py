@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from tg.errors import InputError, message
 from tg.ops.elementwise.arithmetic import maximum, sqrt
 from tg.ops.elementwise.cast import cast
 from tg.ops.norm import norm
 from tg.optimize.adaptive import adam_direction, nesterov_weights
-from tg.optimize.descent import Descent, bounded
+from tg.optimize.descent import Descent, bounded, is_number
 from tg.optimize.momentum import plus_decay
+from tg.variables.structure import short
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
@@ -61,7 +63,11 @@ def muon(
         >>> w.get_value().round(3).tolist()
         [[1.068, 1.917], [2.926, 3.974]]
     """
-    bounded("muon", beta=beta, eps=eps, weight_decay=weight_decay, ns_steps=ns_steps)
+    bounded("muon", beta=beta, eps=eps, weight_decay=weight_decay)
+    if type(ns_steps) is not int or ns_steps < 0:
+        raise InputError(message(f"muon: ns_steps: found {short(ns_steps)}, needed an integer of at least 0"))
+    if not (isinstance(ns_coeffs, tuple | list) and len(ns_coeffs) == 3 and all(map(is_number, ns_coeffs))):
+        raise InputError(message(f"muon: ns_coeffs: found {short(ns_coeffs)}, needed three numbers"))
     bounded("muon", adam_b1=adam_b1, adam_b2=adam_b2, adam_eps_root=adam_eps_root, adam_weight_decay=adam_weight_decay)
     run = Descent("muon", loss, params, mask, gradients)
     rate = run.rate(learning_rate)
@@ -87,7 +93,7 @@ def _mean_direction(run: Descent, p: Parameter, beta: float, *, nesterov: bool) 
 
 
 def _orthogonal(x: Variable, coefficients: tuple[float, float, float], steps: int, eps: float) -> Variable:
-    a, b, c = coefficients
+    a, b, c = map(float, coefficients)
     rows, columns = x.type.shape
     is_tall = None not in (rows, columns) and rows > columns  # type: ignore[operator]
     x = x.T if is_tall else x  # the square below is the smaller one

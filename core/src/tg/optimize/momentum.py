@@ -111,4 +111,4 @@ def decayed(p: Parameter, weight_decay: float) -> Variable:
 
 def plus_decay(p: Parameter, direction: Variable, weight_decay: float) -> Variable:
     """A direction, and of the parameter what decays."""
-    return direction + weight_decay * p.variable if weight_decay and p.decays else direction
+    return direction + weight_decay * p.value if weight_decay and p.decays else direction

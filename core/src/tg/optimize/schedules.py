@@ -7,23 +7,26 @@ curve. Names and arguments are those of optax.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tg.errors import InputError, message
+from tg.graph.nodes import Variable
 from tg.ops.creation import full_like
 from tg.ops.elementwise.arithmetic import clip, maximum, minimum
 from tg.ops.elementwise.cast import cast
 from tg.ops.elementwise.comparison import where
 from tg.ops.elementwise.rounding import floor
 from tg.ops.elementwise.trigonometric import cos
+from tg.optimize.descent import is_number
 from tg.variables.conversion import as_variable
 from tg.variables.structure import short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from tg.graph.nodes import Variable
+    from collections.abc import Callable, Sequence
 
     Schedule = Callable[[Any], Variable]
 
@@ -38,6 +41,7 @@ def constant_schedule(value: float) -> Schedule:
         >>> float(tg.optimize.constant_schedule(0.1)(7).eval())
         0.1
     """
+    _values("constant_schedule", value=value)
     return lambda step: full_like(_floating(step), value)
 
 
@@ -57,6 +61,7 @@ def polynomial_schedule(
     """
     _counts("polynomial_schedule", 1, transition_steps=transition_steps)
     _counts("polynomial_schedule", 0, transition_begin=transition_begin)
+    _values("polynomial_schedule", init_value=init_value, end_value=end_value, power=power)
 
     def value(step: Any) -> Variable:
         left = 1 - clip(_floating(step) - transition_begin, 0, transition_steps) / transition_steps
@@ -104,6 +109,7 @@ def exponential_decay(
     """
     _counts("exponential_decay", 1, transition_steps=transition_steps)
     _counts("exponential_decay", 0, transition_begin=transition_begin)
+    _values("exponential_decay", init_value=init_value, decay_rate=decay_rate)
 
     def value(step: Any) -> Variable:
         exponent = maximum(_floating(step) - transition_begin, 0) / transition_steps
@@ -130,6 +136,7 @@ def cosine_decay_schedule(init_value: float, decay_steps: int, alpha: float = 0.
         [1.0, 0.854, 0.5, 0.146, 0.0, 0.0]
     """
     _counts("cosine_decay_schedule", 1, decay_steps=decay_steps)
+    _values("cosine_decay_schedule", init_value=init_value, alpha=alpha, exponent=exponent)
 
     def value(step: Any) -> Variable:
         wave = 0.5 * (1 + cos(math.pi * clip(_floating(step), 0, decay_steps) / decay_steps))
@@ -168,7 +175,7 @@ def piecewise_constant_schedule(init_value: float, boundaries_and_scales: Mappin
     """A value that is multiplied by a scale at each boundary.
 
     Raises:
-        InputError: a boundary is no positive integer.
+        InputError: a boundary is no positive integer, or there is no dict of them.
     Source:
         optax.piecewise_constant_schedule; torch.optim.lr_scheduler.MultiStepLR.
     Example:
@@ -176,6 +183,10 @@ def piecewise_constant_schedule(init_value: float, boundaries_and_scales: Mappin
         >>> tg.optimize.piecewise_constant_schedule(1.0, {2: 0.5, 4: 0.1})(np.arange(6)).eval().round(3).tolist()
         [1.0, 1.0, 0.5, 0.5, 0.05, 0.05]
     """
+    given: Any = boundaries_and_scales
+    if not isinstance(given, Mapping):
+        text = f"found {short(given)}, needed a dict of scales by boundary, such as {{100: 0.1}}"
+        raise InputError(message(f"piecewise_constant_schedule: boundaries_and_scales: {text}"))
     boundaries = _ascending("piecewise_constant_schedule", sorted(boundaries_and_scales))
     values = [init_value]
     for boundary in boundaries:
@@ -258,6 +269,10 @@ def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> 
         text = f"join_schedules: found {len(boundaries)} boundaries for {len(schedules)} schedules, needed one less"
         raise InputError(message(text))
     _ascending("join_schedules", boundaries)
+    for schedule in list[Any](schedules):
+        if not callable(schedule):
+            hint = "tg.optimize.constant_schedule(0.1) is one"
+            raise InputError(message(f"join_schedules: found {short(schedule)}, needed a schedule", hint=hint))
 
     def value(step: Any) -> Variable:
         t = _floating(step)
@@ -279,6 +294,12 @@ def _half_wave(a: float, b: float, steps: int) -> Schedule:
 
 def _floating(step: Any) -> Variable:
     return cast(as_variable(step), "float64")
+
+
+def _values(what: str, **given: Any) -> None:
+    for name, value in given.items():
+        if not (is_number(value) or isinstance(value, Variable | np.ndarray)):
+            raise InputError(message(f"{what}: {name}: found {short(value)}, needed a number"))
 
 
 def _counts(what: str, least: int, **given: int) -> None:
