@@ -56,6 +56,7 @@ _HOMES = {
     "backend": "tg.backend",
     "linalg": "tg.linalg",
     "nn": "tg.nn",
+    "integrate": "tg.integrate",
     "optimize": "tg.optimize",
     "tree": "tg.tree",
     "data": "tg.data",
@@ -103,7 +104,7 @@ def __getattr__(name: str) -> Any:
             raise
     from tg.words import unknown
 
-    modules = {home: importlib.import_module(home).__all__ for home in ("tg.nn", "tg.optimize")}
+    modules = {home: importlib.import_module(home).__all__ for home in ("tg.nn", "tg.optimize", "tg.integrate")}
     raise AttributeError(unknown(name, __dir__(), modules), name=name)
 
 

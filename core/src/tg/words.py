@@ -273,6 +273,9 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("permutation shuffle", "`tg.random.{name}(tg.random.key(0), x)`"),
     ("randperm", "`tg.random.permutation(tg.random.key(0), x)`"),
     ("choice", "`tg.random.choice(tg.random.key(0), x, (3,))`"),
+    # solving
+    ("solve_ivp diffeqsolve RK45 RK23 ode ode_int", "`tg.integrate.odeint(lambda t, y: -y, x, np.arange(3.0))`"),
+    ("cumtrapz simps simpson romb quad", "`tg.integrate.trapezoid(y, x)` of samples"),
     # loops
     ("remat", "`tg.checkpoint(lambda v: tg.exp(v))(x)`"),
     ("OpFromGraph", "`tg.call(lambda v: tg.exp(v), x)`; tg.custom_vjp gives it a gradient"),

@@ -40,9 +40,10 @@ PARTS = (
     ("Data", ("data.batches",)),
     ("Structures", tuple(f"tree.{name}" for name in tg.tree.__all__)),
     ("Optimizers", tuple(f"optimize.{name}" for name in tg.optimize.__all__)),
+    ("Differential equations", ("integrate.odeint",)),
     ("Looking inside", ("print", "to_text", "parse", "explain", "created_at")),
 )
-CLASSES = ("Variable", "Constant", "TensorType", "FrozenGraph", "Op", "GradientCheck", "Explanation")
+CLASSES = ("Variable", "Constant", "TensorType", "FrozenGraph", "Op", "GradientCheck", "Explanation", "integrate.Steps")
 
 
 INTRO = """# Variables, functions, gradients

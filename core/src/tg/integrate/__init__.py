@@ -1,0 +1,21 @@
+"""`tg.integrate`: initial value problems of ordinary differential equations, and integrals of samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tg
+from tg.integrate.odes import Steps, odeint
+from tg.ops.calculus import trapezoid
+from tg.words import unknown_in
+
+__all__ = ["Steps", "odeint", "trapezoid"]
+
+
+def __getattr__(name: str) -> Any:
+    text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
+    raise AttributeError(text, name=name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
