@@ -57,6 +57,7 @@ _HOMES = {
     "linalg": "tg.linalg",
     "nn": "tg.nn",
     "integrate": "tg.integrate",
+    "interpolate": "tg.interpolate",
     "optimize": "tg.optimize",
     "tree": "tg.tree",
     "data": "tg.data",
@@ -78,6 +79,8 @@ _ERRORS = (
 )  # fmt: skip
 
 _HOMES.update(dict.fromkeys(_ERRORS, "tg.errors"))
+
+_SEARCHED = ("tg.nn", "tg.optimize", "tg.integrate", "tg.interpolate")  # for names that tg itself does not have
 
 
 def __getattr__(name: str) -> Any:
@@ -104,7 +107,7 @@ def __getattr__(name: str) -> Any:
             raise
     from tg.words import unknown
 
-    modules = {home: importlib.import_module(home).__all__ for home in ("tg.nn", "tg.optimize", "tg.integrate")}
+    modules = {home: importlib.import_module(home).__all__ for home in _SEARCHED}
     raise AttributeError(unknown(name, __dir__(), modules), name=name)
 
 

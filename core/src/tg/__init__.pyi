@@ -6,6 +6,7 @@ from tg import data as data
 from tg import distributions as distributions
 from tg import errors as errors
 from tg import integrate as integrate
+from tg import interpolate as interpolate
 from tg import linalg as linalg
 from tg import nn as nn
 from tg import optimize as optimize

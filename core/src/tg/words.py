@@ -274,8 +274,12 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("randperm", "`tg.random.permutation(tg.random.key(0), x)`"),
     ("choice", "`tg.random.choice(tg.random.key(0), x, (3,))`"),
     # solving
-    ("solve_ivp diffeqsolve RK45 RK23 ode ode_int", "`tg.integrate.odeint(lambda t, y: -y, x, np.arange(3.0))`"),
+    ("solve_ivp diffeqsolve RK45 RK23 ode", "`tg.integrate.odeint(lambda t, y: -y, x, np.arange(3.0))`"),
     ("cumtrapz simps simpson romb quad", "`tg.integrate.trapezoid(y, x)` of samples"),
+    ("interp1d UnivariateSpline InterpolatedUnivariateSpline make_interp_spline splrep splev spline",
+     "`tg.interpolate.CubicSpline(np.arange(4.0), np.ones(4))(x)`; tg.interp is the piecewise linear function"),
+    ("pchip pchip_interpolate", "`tg.interpolate.PchipInterpolator(np.arange(4.0), np.ones(4))(x)`"),
+    ("make_lsq_spline design_matrix", "`tg.interpolate.bspline_basis(x, np.arange(8.0), 3)`"),
     # loops
     ("remat", "`tg.checkpoint(lambda v: tg.exp(v))(x)`"),
     ("OpFromGraph", "`tg.call(lambda v: tg.exp(v), x)`; tg.custom_vjp gives it a gradient"),

@@ -41,6 +41,10 @@ PARTS = (
     ("Structures", tuple(f"tree.{name}" for name in tg.tree.__all__)),
     ("Optimizers", tuple(f"optimize.{name}" for name in tg.optimize.__all__)),
     ("Differential equations", ("integrate.odeint",)),
+    (
+        "Interpolation",
+        tuple(f"interpolate.{name}" for name in tg.interpolate.__all__ if name not in ("PPoly", "BSpline")),
+    ),
     ("Looking inside", ("print", "to_text", "parse", "explain", "created_at")),
 )
 CLASSES = ("Variable", "Constant", "TensorType", "FrozenGraph", "Op", "GradientCheck", "Explanation", "integrate.Steps")
@@ -59,6 +63,8 @@ def page() -> str:
         parts += [f"## {title}\n", *(entry("function", signature(named(n), f"tg.{n}"), body(n)) for n in names)]
     parts += ["## A compiled function\n", *members("tg.Function", tg.Function)]
     parts += ["## A shared variable\n", *members("tg.Shared", tg.Shared)]
+    parts += ["## Splines\n", *members("tg.interpolate.PPoly", tg.interpolate.PPoly)]
+    parts += members("tg.interpolate.BSpline", tg.interpolate.BSpline)
     parts += ["## Classes\n", *(entry("class", f"tg.{name}", body(name)) for name in CLASSES)]
     return "\n".join([*parts, "## Error classes\n", errors()])
 
