@@ -1,5 +1,7 @@
 """`odeint`: values are those of SciPy's solver, derivatives those of closed forms and of JAX's solver."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -94,6 +96,30 @@ def test_methods_of_one_length_have_their_order(method, order):
 
     assert abs(np.log2(error(32, 1) / error(64, 1)) - order) < 0.15
     np.testing.assert_allclose(error(32, 2), error(64, 1), rtol=1e-6)
+
+
+def test_steps_of_one_length_are_those_of_a_loop_in_python():
+    def rates(t, y):
+        return -R * y + t
+
+    times, at = np.array([0.0, 0.5, 2.0]), {R: 0.8}
+    y, exact = 1.0, [1.0]
+    for start, end in itertools.pairwise(times):
+        h = (end - start) / 3
+        for k in range(3):
+            t = start + h * k
+            middle = y + h / 2 * (-0.8 * y + t)
+            y += h * (-0.8 * middle + t + h / 2)
+        exact.append(y)
+    for checkpoint in (False, True):
+        own, steps = ODEINT(rates, 1.0, times, method="midpoint", steps=3, checkpoint=checkpoint, full_output=True)
+        states, count = value([own, steps.tried], at)
+        np.testing.assert_allclose(states, exact, rtol=1e-14)
+        assert count == 6
+        slope = value(tg.grad(own[-1], R), at)
+        np.testing.assert_allclose(slope, value(tg.jvp(own[-1], R, 1.0), at), rtol=1e-13)
+    last = ODEINT(rates, exact[1], times[1:], method="midpoint", steps=3)
+    np.testing.assert_allclose(value(last, at), exact[1:], rtol=1e-14)
 
 
 def test_the_pairs_are_as_exact_as_is_asked():

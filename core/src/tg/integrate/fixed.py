@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tg.integrate.methods import step
 from tg.ops.creation import iota
 from tg.ops.iteration import scan
+from tg.ops.shape import broadcast_to, reshape
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
@@ -14,22 +15,32 @@ if TYPE_CHECKING:
 
 
 def states_by_fixed_steps(
-    method: Method, rates: Rates, y: list[Variable], times: Variable, steps: int, checkpoint: int | None
+    method: Method, rates: Rates, y: list[Variable], times: Variable, steps: int, *, checkpoint: bool
 ) -> list[Variable]:
-    """The states at all times but the first."""
+    """The states at all times but the first.
 
-    def reach(y: list[Variable], between: Any) -> tuple[Any, Any]:
-        start, end = between
-        h = (end - start) / steps
+    One loop makes all steps, whose states reverse mode keeps; with `checkpoint` there is one within another, of which
+    the outer one keeps those at the times: reverse mode makes the steps between twice more, in place of once.
+    """
+    starts = times[:-1]
+    lengths = (times[1:] - starts) / steps
 
-        def advance(y: list[Variable], number: Any) -> tuple[Any, None]:
-            t = start + h * number.astype(h.type.dtype)
-            return step(method, rates, t, y, rates(t, y), h)[0], None
-
-        if steps > 1:
-            y, _ = scan(advance, y, iota(steps))
-        else:
-            y = step(method, rates, start, y, rates(start, y), h)[0]
+    def advance(y: list[Variable], given: Any) -> tuple[Any, Any]:
+        t, h = given
+        y = step(method, rates, t, y, rates(t, y), h)[0]
         return y, y
 
-    return scan(reach, y, (times[:-1], times[1:]), checkpoint=checkpoint)[1]  # type: ignore[no-any-return]
+    def reach(y: list[Variable], given: Any) -> tuple[Any, Any]:
+        start, h = given
+        parts = start + h * iota(steps).astype(h.type.dtype)
+        y, _ = scan(advance, y, (parts, broadcast_to(h, parts.shape)))
+        return y, y
+
+    if checkpoint:
+        return scan(reach, y, (starts, lengths))[1]  # type: ignore[no-any-return]
+    parts = starts[:, None] + lengths[:, None] * iota(steps).astype(times.type.dtype)
+    given = [reshape(v, (-1,)) for v in (parts, broadcast_to(lengths[:, None], parts.shape))]
+    last, states = scan(advance, y, (given[0], given[1]))
+    if times.type.shape == (2,):
+        return [v[None] for v in last]
+    return [v[steps - 1 :: steps] for v in states] if steps > 1 else states

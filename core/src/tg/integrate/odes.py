@@ -52,7 +52,7 @@ def odeint(
     steps: int = 1,
     first_step: Any = None,
     max_steps: int = 1000,
-    checkpoint: int | None = None,
+    checkpoint: bool = False,
     full_output: bool = False,
 ) -> Any:
     """The solution of dy/dt = f(t, y) with y(t[0]) = y0, at the times t.
@@ -70,7 +70,8 @@ def odeint(
         steps: how many between two times, of methods with steps of one length.
         first_step: the length of the first try; by default it follows from f.
         max_steps: the most tries of steps in all; reverse mode has room for as many states.
-        checkpoint: reverse mode keeps the states of every so many times alone, of methods with steps of one length.
+        checkpoint: reverse mode keeps the states at the times alone, and makes the steps between again, of methods with
+            steps of one length.
         full_output: whether `Steps` are given besides: how many steps were tried and accepted, and whether the last
             time was reached.
     Shapes:
@@ -110,7 +111,7 @@ def odeint(
             later, ends = adaptive.states(problem)
             done = Steps(ends.tries, ends.steps, equal(ends.t, times[-1]))
         else:
-            later = states_by_fixed_steps(solver, rates, leaves, times, count, checkpoint)
+            later = states_by_fixed_steps(solver, rates, leaves, times, count, checkpoint=checkpoint)
             all_steps = as_size_variable((times.shape[0] - 1) * count)
             done = Steps(all_steps, all_steps, constant(True))
     found = structure(iter([concatenate([v[None], w], 0) for v, w in zip(leaves, later, strict=True)]))
