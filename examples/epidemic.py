@@ -58,33 +58,17 @@ def begin(rates: Any, p: Any) -> Any:
     return (1 - p[-1], p[-1]) if rates is sir else (1 - p[-1], p[-1], 0 * p[-1])
 
 
-def runge_kutta(rates: Any, state: Any, p: Any, dt: float) -> Any:
-    """The state dt later, by the classical method of fourth order."""
-
-    def later(slope: Any, by: float) -> Any:
-        return tuple(v + by * k for v, k in zip(state, slope, strict=True))
-
-    k1 = rates(state, p)
-    k2 = rates(later(k1, dt / 2), p)
-    k3 = rates(later(k2, dt / 2), p)
-    k4 = rates(later(k3, dt), p)
-    return later([a + 2 * b + 2 * c + d for a, b, c, d in zip(k1, k2, k3, k4, strict=True)], dt / 6)
-
-
-# 2. The epidemics' log-likelihood. The loop is a scan: the state goes from step to step, each step gives who fell ill.
+# 2. The epidemics' log-likelihood. Who is not susceptible any more at the end of a day fell ill in it.
 def of_counts(rates: Any) -> Callable[[Any, Any], tg.Variable]:
     """A function of theta, the parameters' logarithms, and the counts."""
 
     def log_likelihood(theta: Any, counts: Any) -> tg.Variable:
         p = [tg.exp(theta[k]) for k in range(theta.shape[0])]
-        days = counts.shape[0]
-
-        def step(state: Any, _: None) -> Any:
-            after = runge_kutta(rates, state, p, 1 / STEPS_A_DAY)
-            return after, state[0] - after[0]
-
-        _, ill = tg.scan(step, begin(rates, p), length=days * STEPS_A_DAY)
-        expected = REPORTED * PEOPLE * tg.sum(tg.reshape(ill, (days, STEPS_A_DAY)), axis=1)
+        days = tg.arange(counts.shape[0] + 1.0)
+        state = tg.integrate.odeint(
+            lambda t, state: rates(state, p), begin(rates, p), days, method="rk4", steps=STEPS_A_DAY
+        )
+        expected = REPORTED * PEOPLE * (state[0][:-1] - state[0][1:])
         return tg.sum(counts * tg.log(expected) - expected)  # but for the counts' factorials, which are fixed
 
     return log_likelihood
@@ -111,6 +95,19 @@ def of_autoregression(theta: Any, y: Any) -> tg.Variable:
 
 
 # 4. The same as loops in Python, on floats and small arrays.
+def runge_kutta(rates: Any, state: Any, p: Any, dt: float) -> Any:
+    """The state dt later, by the classical method of fourth order."""
+
+    def later(slope: Any, by: float) -> Any:
+        return tuple(v + by * k for v, k in zip(state, slope, strict=True))
+
+    k1 = rates(state, p)
+    k2 = rates(later(k1, dt / 2), p)
+    k3 = rates(later(k2, dt / 2), p)
+    k4 = rates(later(k3, dt), p)
+    return later([a + 2 * b + 2 * c + d for a, b, c, d in zip(k1, k2, k3, k4, strict=True)], dt / 6)
+
+
 def expected_counts(rates: Any, p: Any, days: int) -> np.ndarray[Any, Any]:
     """The counts that are expected of each day."""
     state, found = begin(rates, p), []
