@@ -73,10 +73,11 @@ def halves(op: Scan, division: Division) -> tuple[Half, Half]:
     others = [j for j in range(op.carries) if j not in alone]
     rest = [j for j in range(op.carries, len(op.body.outputs)) if j not in traces]
     made = {v: ~(len(traces) + k) for k, v in enumerate(numbers)}
-    return _half(op, _unchecked(op.body), alone, traces, dict.fromkeys(numbers)), _half(op, op.body, others, rest, made)
+    return _half(op, unchecked(op.body), alone, traces, dict.fromkeys(numbers)), _half(op, op.body, others, rest, made)
 
 
-def _unchecked(body: FrozenGraph) -> FrozenGraph:
+def unchecked(body: FrozenGraph) -> FrozenGraph:
+    """The graph without its checks."""
     parts = (body.arity, body.types, body.constants, body.nodes, body.outputs, ())
     return FrozenGraph(*parts, body.names, body.origins, body.assumed)
 
