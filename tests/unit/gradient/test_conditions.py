@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 import tg
-from tg.gradient.conditions import any_along, both, either, has_axes
+from tg.gradient.conditions import any_along, both, either, has_axes, implies
+from tg.gradient.reading import EVERYWHERE
+from tg.gradient.selection import Supports
 from tg.graph.function_graph import freeze
 from tg.graph.interpret import interpret
 from tg.graph.nodes import Constant
+from tg.ops.elementwise.comparison import greater, logical_and, logical_or
 
 U, V, W = (tg.scalar(n, dtype="bool") for n in "uvw")
 FIRST, LAST = (Constant(np.array(bits)) for bits in ([True, False], [False, True]))
@@ -50,3 +53,21 @@ def test_whether_any_of_a_disjunction_holds_is_asked_of_scalars():
     found = any_along(total, x, -1)
     assert not has_axes(found)
     assert truths(found) == [any(bits) for bits in CHOICES]
+
+
+def test_a_zero_of_which_nothing_is_read_selects_nothing():
+    x, c, d = tg.vector("x"), tg.vector("c", "bool"), tg.vector("d", "bool")
+    inner, supports = tg.where(d, x, 0.0), Supports()
+    assert supports.of(tg.where(c, inner, tg.stop_gradient(tg.constant(0.0)))) == supports.of(inner)
+    assert supports.of(tg.where(c, tg.stop_gradient(tg.constant(0.0)), x)) is EVERYWHERE
+    assert implies(supports.of(tg.where(c, inner, 0.0)).selected, c)
+
+
+def test_which_share_is_the_largest_masks_no_curvature():
+    m, chosen, direction = tg.matrix("m"), tg.matrix("chosen", "bool"), tg.matrix("direction")
+    cost = tg.sum(tg.where(tg.any(chosen, axis=-1), tg.logsumexp(tg.where(chosen, 2.0 * m, 0.0), axis=-1), 0.0))
+    frozen = freeze([m, chosen, direction], [tg.grad(tg.sum(tg.grad(cost, m) * direction), m)])
+    largest = {n for node in frozen.nodes if node.op.rule_key is greater for n in node.outputs}
+    joined = [node for node in frozen.nodes if node.op.rule_key in (logical_and, logical_or)]
+    assert largest
+    assert not [node for node in joined if largest.intersection(node.inputs)]

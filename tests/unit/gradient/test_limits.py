@@ -189,3 +189,20 @@ def test_rows_that_are_left_out_send_no_nan_through_their_shares():
     np.testing.assert_allclose(slope, [[0, 0], [p, -p]], rtol=1e-15)
     assert not np.isnan(curvature).any()
     np.testing.assert_allclose(curvature[1, :, 1], p * (1 - p) * np.array([[-1, 1], [1, -1]]), rtol=1e-14)
+
+
+@pytest.mark.parametrize("function", [tg.logsumexp, lambda r: tg.softmax(r)[..., 0]])
+def test_rows_that_are_left_out_send_no_nan_through_curvatures(function):
+    m, direction = tg.matrix("m"), tg.matrix("direction")
+    rows = tg.vmap(function)(m)
+    cost = tg.sum(tg.where(m[:, 0] > 0, rows, m[:, 1]) ** 2)
+    product = tg.hvp(cost, m, direction)
+    back = tg.grad(tg.sum(tg.grad(cost, m) * direction), m)
+    given = np.array([[-1.0, np.nan, np.inf], [0.5, -1.0, 2.0], [-2.0, 1.0, np.nan], [3.0, -np.inf, 0.0]])
+    d = np.array([[1.0, 0.0, 2.0], [0.5, -1.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, -1.0]])
+    f = tg.function([m, direction], [product, back])
+    forward, reverse = f(given, d)
+    np.testing.assert_allclose(forward, reverse, rtol=1e-13)
+    np.testing.assert_array_equal(forward[[0, 2]], [[0, 0, 0], [0, 2, 0]])
+    np.testing.assert_allclose(forward[1], f(given[1:2], d[1:2])[0][0], rtol=1e-13)
+    assert np.isfinite(forward[[1, 3]]).all()

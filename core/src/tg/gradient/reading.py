@@ -24,6 +24,7 @@ from tg.gradient.conditions import (
 )
 from tg.graph.nodes import Constant, Variable, literal_text
 from tg.ops.contraction import MatMul
+from tg.ops.control import StopGradient
 from tg.ops.cumulative import Accumulate, CumProdPullback
 from tg.ops.elementwise.arithmetic import (
     absolute,
@@ -158,8 +159,15 @@ def is_zero(v: Variable) -> bool:
     return isinstance(v, Constant) and v.literal == ZERO
 
 
+def is_neutral(v: Variable) -> bool:
+    """Whether a value is 0 by a choice that selects nothing: `StopGradient` of a 0 that the program writes."""
+    return v.apply is not None and type(v.apply.op) is StopGradient and is_zero(v.inputs[0])
+
+
 def _of_choice(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
     c, (x, y) = narrow(node.inputs[0]), parts
+    if is_neutral(node.inputs[2]) or is_neutral(node.inputs[1]):
+        return x if is_neutral(node.inputs[2]) else y
     if x is y or field == ASKED:
         return either(x, y)
     return both(c, x) if y is False else either(both(c, x), both(opposite(c), y))

@@ -132,7 +132,7 @@ def through_shares(
     Where one share is nearly 1, dy has lost against the sum what is left: the dy of that share is taken off before.
     """
     if is_float(y.type.dtype):
-        of_most = where(_is_most(y), dy, numpy_dtype(dy.type.dtype).type(0))
+        of_most = where(_is_most(y), dy, _nothing(dy))
         dy = subtract(dy, expand_dims_at(reduce_sum(of_most, axes), axes))
     product = times(dy, y)
     if product is None:
