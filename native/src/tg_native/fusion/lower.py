@@ -16,6 +16,7 @@ from tg_native.fusion.epilogue import with_epilogues
 from tg_native.fusion.fused import fuse
 from tg_native.fusion.fusion import Choices, every, is_scatter_of_elements, none
 from tg_native.fusion.interchange import NAME, interchanged
+from tg_native.fusion.marked import MARKED
 from tg_native.fusion.registers import RULES
 
 if TYPE_CHECKING:
@@ -64,4 +65,4 @@ class Loops(NamedTuple):
         fusion = Lowering("fuse_loops", kind=EXACT, why=why, run=self.fused, inner=self.fused_inside)
         why = "What a convolution has just made is read from the cache, and stored once."
         epilogues = Lowering(epilogue.NAME, kind=EXACT, why=why, run=with_epilogues)
-        return Rewrites(RULES, (STEPS_AHEAD, CHAINS, SETTLED, interchange, fusion, epilogues))
+        return Rewrites(RULES, (STEPS_AHEAD, CHAINS, SETTLED, MARKED, interchange, fusion, epilogues))
