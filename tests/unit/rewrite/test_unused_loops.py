@@ -5,8 +5,10 @@ import pytest
 
 import tg
 from tg.errors import BoundsError
-from tg.graph.function_graph import FunctionGraph
+from tg.graph.function_graph import FunctionGraph, freeze
 from tg.graph.interpret import interpret
+from tg.graph.nodes import apply
+from tg.ops.control import Call
 from tg.ops.loops import Cond, Scan, While
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
@@ -151,6 +153,39 @@ def test_branches_lose_the_results_that_nobody_reads_and_what_only_these_need():
     np.testing.assert_array_equal(interpret(frozen, arrays)[0], ARRAYS[X] + 1)
     arrays[2] = np.asarray(-0.5)
     np.testing.assert_array_equal(interpret(frozen, arrays)[0], ARRAYS[X] * -0.5)
+
+
+def calls(*outputs):
+    """The calls that are left of a program, and what it gives."""
+    graph = FunctionGraph.of(list(ARRAYS), list(outputs))
+    frozen = rewrite(graph, [CORE], supported=lambda op, types: True)
+    found = interpret(frozen, [np.asarray(v) for v in ARRAYS.values()])
+    return [node.op.graph for node in frozen.nodes if isinstance(node.op, Call)], found
+
+
+def test_a_call_gives_what_is_read_and_is_given_what_that_needs():
+    a, b = tg.vector("a"), tg.vector("b")
+    sums, others = apply(Call(freeze([a, b], [tg.cumsum(tg.sin(a)), tg.cumsum(b)])), [X, Y])
+    assert [(g.arity, len(g.outputs)) for g in calls(sums, others)[0]] == [(2, 2)]
+    (graph,), (found,) = calls(sums)
+    assert (graph.arity, len(graph.outputs)) == (1, 1)
+    np.testing.assert_array_equal(found, np.cumsum(np.sin(ARRAYS[X])))
+
+
+def test_a_call_of_which_less_is_read_fails_as_before():
+    a, i = tg.vector("a"), tg.scalar("i", "int64")
+    taken, total = apply(Call(freeze([a, i], [a[i], tg.cumsum(a)])), [X, K + N])[:2]
+    for outputs in ([taken, total], [total]):
+        with pytest.raises(BoundsError, match="index 5 is out of bounds for an axis of length 3"):
+            calls(*outputs)
+
+
+def test_a_step_calls_for_what_it_hands_on():
+    a, b = tg.scalar("a"), tg.scalar("b")
+    graph = freeze([a, b], [tg.sin(a), tg.exp(b)])
+    c, _ = tg.scan(lambda c, v: (tuple(apply(Call(graph), [c[0] + v[0], c[1] + v[1]])), None), (0.0, 1.0), (X, Y))
+    (op,) = loops(c[0])
+    assert facts(op) == (1, 1, 0, 0)
 
 
 def test_a_carry_that_only_a_branch_reads_for_itself_goes():

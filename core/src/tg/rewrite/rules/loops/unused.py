@@ -1,4 +1,4 @@
-"""Loops and branches without what nobody reads."""
+"""Loops, branches and calls without what nobody reads."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tg.graph.frozen import Node
 from tg.graph.nodes import apply
+from tg.ops.control import Call
 from tg.ops.iteration import scan
 from tg.ops.loops import Cond, Scan, While
 from tg.ops.shape import broadcast_to
@@ -22,34 +23,35 @@ if TYPE_CHECKING:
 
 
 def _without_unused(view: View) -> dict[int, Variable]:
-    """Loops and branches without results that nobody reads, and operands that they do not need."""
+    """Loops, branches and calls without results that nobody reads, and operands that they do not need."""
     found: dict[int, Variable] = {}
     for node in view.applies:
         if isinstance(node.op, Scan):
             found.update(_reduced(node, node.op, view))
-        elif isinstance(node.op, Cond):
+        elif isinstance(node.op, Cond | Call):
             found.update(_with_fewer_results(node, node.op, view))
         elif isinstance(node.op, While):
             found.update(_with_fewer_carries(node, node.op, view))
     return found
 
 
-def _with_fewer_results(node: Apply, op: Cond, view: View) -> dict[int, Variable]:
-    results, count = view.results(node), len(op.branches[0].outputs)
+def _with_fewer_results(node: Apply, op: Cond | Call, view: View) -> dict[int, Variable]:
+    results, count = view.results(node), len(op.inner_graphs()[0].outputs)
     used = [k for k in range(count) if view.uses(results[k])]
     narrow, read = _of_results(op, used)
-    if not used or (len(used) == count and len(read) == len(node.inputs) - 1):
+    if not used or (len(used) == count and len(read) == len(node.inputs)):
         return {}
-    made = apply(narrow, [node.inputs[0], *(node.inputs[1 + k] for k in read)])
+    made = apply(narrow, [node.inputs[k] for k in read])
     found = {id(results[k]): v for k, v in zip(used, made, strict=False)}
     return found | ({id(results[-1]): made[-1]} if op.inner_descriptors else {})
 
 
-def _of_results(op: Cond, wanted: Sequence[int]) -> tuple[Cond, list[int]]:
-    """The branches with some of their results only, and which of their inputs any of them reads."""
-    branches = [with_parts(g, range(g.arity), [g.outputs[k] for k in wanted]) for g in op.branches]
-    read = sorted({k for g in branches for k in kept_inputs(g, 0, ())})
-    return Cond(tuple(with_parts(g, read, g.outputs) for g in branches)), read
+def _of_results(op: Cond | Call, wanted: Sequence[int]) -> tuple[Cond | Call, list[int]]:
+    """Branches or a call with some of their results only, and which of the operands they need."""
+    graphs = [with_parts(g, range(g.arity), [g.outputs[k] for k in wanted]) for g in op.inner_graphs()]
+    read = sorted({k for g in graphs for k in kept_inputs(g, 0, ())})
+    narrow = [with_parts(g, read, g.outputs) for g in graphs]
+    return (Call(narrow[0]), read) if isinstance(op, Call) else (Cond(tuple(narrow)), [0, *(1 + k for k in read)])
 
 
 def _with_fewer_carries(node: Apply, op: While, view: View) -> dict[int, Variable]:
@@ -142,7 +144,7 @@ def _read_for(node: Node, number: int) -> Sequence[int]:
 
 
 def _with_needed(node: Node, needed: set[int]) -> Node:
-    """A node, of branches and loops that cannot fail with the results and the operands only that are needed."""
+    """A node, of loops, branches or a call that cannot fail with the results and the operands only that are needed."""
     op = node.op
     wanted = [k for k, number in enumerate(node.outputs) if number in needed]
     if isinstance(op, While) and not op.inner_descriptors and wanted:
@@ -151,19 +153,18 @@ def _with_needed(node: Node, needed: set[int]) -> Node:
             return node
         fewer, places = _of_carries(op, wanted, read)
         return Node(fewer, tuple(node.inputs[k] for k in read), tuple(node.outputs[k] for k in places))
-    if not isinstance(op, Cond) or op.inner_descriptors or not wanted:
+    if not isinstance(op, Cond | Call) or op.inner_descriptors or not wanted:
         return node
     narrow, read = _of_results(op, wanted)
-    if len(wanted) == len(node.outputs) and len(read) == len(node.inputs) - 1:
+    if len(wanted) == len(node.outputs) and len(read) == len(node.inputs):
         return node
-    inputs = (node.inputs[0], *(node.inputs[1 + k] for k in read))
-    return Node(narrow, inputs, tuple(node.outputs[k] for k in wanted))
+    return Node(narrow, tuple(node.inputs[k] for k in read), tuple(node.outputs[k] for k in wanted))
 
 
 PASSES = (
     Pass(
         "scan_unused",
-        keys=(Scan, While, Cond),
+        keys=(Scan, While, Cond, Call),
         phase=CANONICALIZE,
         kind=EXACT,
         why="Results that nobody reads need no memory, and what only they depend on is not computed.",
