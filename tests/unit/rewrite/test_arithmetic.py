@@ -259,6 +259,29 @@ def test_a_sign_stays_outermost_beside_what_is_repeated(dtype):
     assert found == plain([s, x], [-(s * x)])  # from where rules would bring it back
 
 
+@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize(("rows", "is_smaller"), [(3, False), (4, True), (50, True), (None, False)])
+def test_quotients_are_made_of_the_factor_that_is_repeated(rows, is_smaller, times):
+    x, y = tg.tensor("x", shape=(1, 3)), tg.tensor("y", shape=(1, 3))
+    z = tg.tensor("z", shape=(rows, 3))
+    found = z * x
+    for _ in range(times):
+        found = found / y
+    frozen = rewritten([x, y, z], [found])
+    divided = [frozen.types[node.outputs[0]].shape for node in frozen.nodes if node.op.name == "divide"]
+    assert divided == [(1, 3) if is_smaller else (rows, 3)] * times
+    given = [np.array([a]) for a in ([0.5, -2.0, 3.0], [4.0, 0.1, -7.0])]
+    arrays = [*given, np.random.default_rng(0).normal(size=(rows or 5, 3))]
+    wanted = arrays[2] * arrays[0] / arrays[1] ** times
+    np.testing.assert_allclose(interpret(frozen, arrays)[0], wanted, rtol=1e-15)
+
+
+def test_quotients_of_halves_stay_as_they_are():
+    x, y, z = (tg.tensor(name, "float16", shape) for name, shape in zip("xyz", ((1,), (1,), (50,)), strict=True))
+    frozen = rewritten([x, y, z], [z * x / y])
+    assert [frozen.types[node.outputs[0]].shape for node in frozen.nodes if node.op.name == "divide"] == [(50,)]
+
+
 def test_a_constant_that_may_make_infinity_of_what_is_repeated_stays_outside():
     s = tg.scalar("s")
     x = tg.matrix("x")

@@ -5,6 +5,7 @@ What needs to know whether a factor is used elsewhere is in `product_pass`.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -15,6 +16,7 @@ from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import divide, gate, multiply, negative, reciprocal, square
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import less, where
+from tg.ops.shape import expand_dims_at
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO, SPECIALIZE
 from tg.rewrite.rule import FLOATING, INTEGER, node_rule, rule
@@ -167,6 +169,24 @@ def _gate_of_known(node: Apply, outputs: Any) -> Variable | None:
 def _gate_of_finite(node: Apply, outputs: Any) -> Variable | None:
     x, y = node.inputs
     return multiply(x, y) if is_finite(y) else None
+
+
+SMALLER: Final = 4  # times, what is divided in the place of what would be
+
+
+def _of_smaller(node: Apply, outputs: Any) -> Variable | None:
+    """x * z / y as (x / y) * z where x and y are repeated along axes of z. A half has little room for x / y."""
+    product, y = node.inputs
+    if not is_made_by(product, multiply) or product.type.dtype not in ("float32", "float64"):
+        return None
+    shapes: Any = [v.type.shape for v in (outputs[0], *product.inputs, y)]
+    if any(None in shape for shape in shapes):
+        return None
+    whole, first, second, below = shapes
+    for shape, x, z in zip((first, second), product.inputs, product.inputs[::-1], strict=True):
+        if math.prod(np.broadcast_shapes(shape, below)) * SMALLER <= math.prod(whole):
+            return multiply(divide(x, y), z)
+    return None
 
 
 RULES = (
@@ -377,6 +397,16 @@ RULES = (
         why="(x * 2) * 3 is one product, modulo the width as well.",
         example=lambda x: cast_variable(x, "int64") * 3 * 2,
         below=(Constant,),
+    ),
+    node_rule(
+        "quotient_of_smaller_factor",
+        keys=(divide,),
+        apply=_of_smaller,
+        phase=SPECIALIZE,
+        kind=REASSOCIATES,
+        why="A quotient takes as long as several products: it is made of the factor that is repeated.",
+        example=lambda x, y: expand_dims_at(x, (-1,)) * expand_dims_at(y, (-2,)) / expand_dims_at(x, (-1,)),
+        below=(multiply,),
     ),
     rule(
         "reciprocal_as_quotient",
