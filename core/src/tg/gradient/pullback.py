@@ -20,6 +20,7 @@ from tg.errors import NotDifferentiable, message
 from tg.gradient import bilinear, loops
 from tg.gradient.batching import BatchTools
 from tg.gradient.conditions import both, either, wide
+from tg.gradient.fence import fenced
 from tg.gradient.infinities import through_sum
 from tg.gradient.reading import KINKS
 from tg.gradient.selection import Supports, inside, or_zero
@@ -182,7 +183,8 @@ def _through(
                 op.fn, node.inputs, outputs[0], dys[0], leads
             )
         else:
-            found = op.pullback(tools, node.inputs, outputs, dys)
+            rule = functools.partial(op.pullback, tools, node.inputs, outputs)
+            found = fenced(tools.supports, node, dys, rule)
             if tools.supports.kinks and not tools.turns:
                 found = bilinear.of_pullback(tools.supports, node, dys, found)
     except NotDifferentiable as error:

@@ -7,10 +7,12 @@ pushforward.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, final
 
 from tg.errors import NotDifferentiable, message
 from tg.gradient import bilinear, loops
+from tg.gradient.fence import fenced
 from tg.gradient.infinities import through_sum
 from tg.gradient.pullback import Tools, cotangents_of
 from tg.gradient.reading import KINKS
@@ -82,7 +84,8 @@ def _through(
         v if v is not None else Variable(t, node, k) for k, (v, t) in enumerate(zip(results, node.types, strict=True))
     ]
     try:
-        made = node.op.pushforward(tools, node.inputs, full, tangents)
+        rule = functools.partial(node.op.pushforward, tools, node.inputs, full)
+        made = fenced(tools.supports, node, tangents, rule)
         return bilinear.of_pushforward(tools.reverse.supports, node, tangents, made)
     except NotDifferentiable as error:
         if node.loc is not None:

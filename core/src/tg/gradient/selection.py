@@ -192,7 +192,7 @@ class Supports:
         if undefined is not False:
             b = where(undefined, numpy_dtype(b.type.dtype).type(np.nan), b)
         if not isinstance(selected, bool):
-            a, b = _stripped(a, selected), _stripped(b, selected)
+            a, b = stripped(a, selected), stripped(b, selected)
         found = product(a, b, first.asked, second.asked)
         if isinstance(selected, bool):
             return found
@@ -459,7 +459,7 @@ def _multiple(a: Variable, c: Variable) -> Any:
     return zero_of(a) if c.data == 0 else a if c.data == 1 else negative(a) if c.data == -1 else multiply(a, c)
 
 
-def _stripped(v: Variable, s: Variable) -> Variable:
+def stripped(v: Variable, s: Variable) -> Variable:
     """v without a choice of 0 that a condition implies."""
     while v.apply is not None and v.apply.key is where:
         c, x, y = v.apply.inputs

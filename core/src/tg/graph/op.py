@@ -135,6 +135,7 @@ class Op(Frozen):
     has_expansion: ClassVar[bool] = False
     opaque: ClassVar[bool] = False  # a field of another kind than text can hold: printed, neither parsed nor cached
     pointwise: ClassVar[bool] = False  # applies to each element alone, over operands that broadcast
+    by_matrix: ClassVar[bool] = False  # of each matrix by itself: the axes before the last two are of batches
     repeats: ClassVar[bool] = False  # repeats operands along axes of length 1
     gathers: ClassVar[bool] = False  # gives elements of its first operand at places that others say
     scatters: ClassVar[bool] = False  # puts elements of its second operand into its first

@@ -65,6 +65,7 @@ class SolveBanded(Op):
     below: int
     above: int
     raises: bool = True
+    by_matrix = True
     has_expansion = True
 
     def infer(self, ab: TensorType, b: TensorType) -> tuple[TensorType, ...]:
@@ -124,6 +125,7 @@ class SolvehBanded(Op):
 
     below: int
     raises: bool = True
+    by_matrix = True
     has_expansion = True
 
     def infer(self, ab: TensorType, b: TensorType) -> tuple[TensorType, ...]:

@@ -55,6 +55,7 @@ class Cholesky(Op):
     """
 
     raises: bool = True
+    by_matrix = True
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:
         """The type of a, and an integer for each matrix."""

@@ -96,6 +96,7 @@ class SolveSylvester(Op):
         1972. The pullback solves the equation of the transposes.
     """
 
+    by_matrix = True
     has_expansion = True
 
     def infer(self, a: TensorType, b: TensorType, q: TensorType) -> tuple[TensorType, ...]:
@@ -150,6 +151,7 @@ class SolveStein(Op):
     """
 
     stable: bool = False
+    by_matrix = True
     has_expansion = True
 
     def infer(self, a: TensorType, b: TensorType, q: TensorType) -> tuple[TensorType, ...]:
@@ -222,6 +224,7 @@ class Sqrtm(Op):
         pullback is a corner of the root of a matrix twice as large, as that of `Expm`.
     """
 
+    by_matrix = True
     has_expansion = True
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:

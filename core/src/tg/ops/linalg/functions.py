@@ -46,6 +46,7 @@ class Expm(Op):
         rule for matrix functions and applications, 1996.
     """
 
+    by_matrix = True
     has_expansion = True
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:

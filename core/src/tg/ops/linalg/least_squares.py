@@ -51,6 +51,7 @@ class Pinv(Op):
     """
 
     rcond: float | None = None
+    by_matrix = True
     has_expansion = True
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:

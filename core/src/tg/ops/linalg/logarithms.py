@@ -56,6 +56,7 @@ class Logm(Op):
         large, as that of `Expm`.
     """
 
+    by_matrix = True
     has_expansion = True
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:

@@ -50,6 +50,8 @@ class LU(Op):
         scipy.linalg.lu_factor, jax.lax.linalg.lu
     """
 
+    by_matrix = True
+
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:
         """The type of a, and the integers of its rows."""
         need_matrices("lu", a)

@@ -52,6 +52,7 @@ class QR(Op):
     """
 
     mode: str = "reduced"
+    by_matrix = True
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:
         """The shapes of the factors."""

@@ -63,6 +63,7 @@ class DiscreteRiccati(Op):
     """
 
     raises: bool = True
+    by_matrix = True
     has_expansion = True
 
     def infer(self, a: TensorType, at: TensorType, g: TensorType, q: TensorType) -> tuple[TensorType, ...]:
@@ -116,6 +117,7 @@ class ContinuousRiccati(Op):
     """
 
     raises: bool = True
+    by_matrix = True
     has_expansion = True
 
     def infer(self, a: TensorType, at: TensorType, g: TensorType, q: TensorType) -> tuple[TensorType, ...]:

@@ -76,6 +76,7 @@ class Eig(Op):
     """
 
     raises: bool = True
+    by_matrix = True
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:
         """Values, vectors, info."""
@@ -132,6 +133,7 @@ class Schur(Op):
     """
 
     raises: bool = True
+    by_matrix = True
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:
         """The type of a, twice, and info."""
@@ -181,6 +183,7 @@ class Eigvals(Op):
     """
 
     raises: bool = True
+    by_matrix = True
     has_expansion = True
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:

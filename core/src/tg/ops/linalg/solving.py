@@ -86,6 +86,7 @@ class Solve(Op):
     transpose: str = "n"
     positive: bool = False
     raises: bool = True
+    by_matrix = True
     has_expansion = True
 
     def infer(self, a: TensorType, b: TensorType) -> tuple[TensorType, ...]:
@@ -170,6 +171,7 @@ class Inv(Op):
     """
 
     raises: bool = True
+    by_matrix = True
     has_expansion = True
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:
@@ -236,6 +238,7 @@ class Det(Op):
         numpy.linalg.det. The pullback is `Cofactors`.
     """
 
+    by_matrix = True
     has_expansion = True
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:
@@ -276,6 +279,7 @@ class Cofactors(Op):
         s[i]; they are computed only if there is such a matrix.
     """
 
+    by_matrix = True
     has_expansion = True
 
     def infer(self, a: TensorType, d: TensorType) -> tuple[TensorType, ...]:
@@ -325,6 +329,7 @@ class CofactorsAlong(Op):
         the product of all s but s[i] and s[j]; of a = U diag(s) Vh, m is the direction between U and Vh.
     """
 
+    by_matrix = True
     has_expansion = True
 
     def infer(self, a: TensorType, g: TensorType) -> tuple[TensorType, ...]:
@@ -408,6 +413,7 @@ class SlogDet(Op):
         numpy.linalg.slogdet. The pullback is the transposed inverse, by the same factors.
     """
 
+    by_matrix = True
     has_expansion = True
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:

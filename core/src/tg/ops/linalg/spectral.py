@@ -108,6 +108,7 @@ class Eigh(Op):
     """
 
     raises: bool = True
+    by_matrix = True
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:
         """Values, vectors, info."""
@@ -203,6 +204,7 @@ class Eigvalsh(Op):
     """
 
     raises: bool = True
+    by_matrix = True
     has_expansion = True
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:
@@ -243,6 +245,7 @@ class SVD(Op):
 
     full_matrices: bool = False
     raises: bool = True
+    by_matrix = True
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:
         """Vectors, values, vectors, info."""
@@ -343,6 +346,7 @@ class Svdvals(Op):
     """
 
     raises: bool = True
+    by_matrix = True
     has_expansion = True
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:

@@ -191,6 +191,7 @@ class SymmetricFunction(Op):
 
     f: FrozenGraph
     raises: bool = True
+    by_matrix = True
     has_expansion = True
     only_derives = True
 
@@ -229,6 +230,7 @@ class TraceOfFunction(Op):
 
     f: FrozenGraph
     raises: bool = True
+    by_matrix = True
     has_expansion = True
     only_derives = True
 
@@ -267,6 +269,7 @@ class SymmetricFunctionAlong(Op):
     f: FrozenGraph
     slope: FrozenGraph
     raises: bool = True
+    by_matrix = True
     has_expansion = True
 
     def infer(self, a: TensorType, h: TensorType, *parameters: TensorType) -> tuple[TensorType, ...]:
@@ -306,6 +309,7 @@ class SymmetricFunctionTwice(Op):
 
     graphs: tuple[FrozenGraph, ...]  # f, f', f''
     raises: bool = True
+    by_matrix = True
     has_expansion = True
 
     def infer(self, a: TensorType, g: TensorType, h: TensorType, *parameters: TensorType) -> tuple[TensorType, ...]:

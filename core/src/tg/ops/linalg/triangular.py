@@ -61,6 +61,7 @@ class SolveTriangular(Op):
     transpose: str
     unit_diagonal: bool = False
     raises: bool = True
+    by_matrix = True
 
     def infer(self, a: TensorType, b: TensorType) -> tuple[TensorType, ...]:
         """The type of b."""
