@@ -9,6 +9,7 @@ from tg.plugin.records import Rewrites
 from tg.rewrite.phases import EXACT
 from tg.rewrite.rule import Lowering
 from tg.rewrite.rules.loops.dear import STEPS_AHEAD
+from tg.rewrite.rules.loops.repetition import EXPANSIONS
 from tg.rewrite.rules.loops.settled import SETTLED
 from tg.rewrite.rules.loops.siblings import CHAINS
 from tg_native.fusion import epilogue
@@ -65,4 +66,4 @@ class Loops(NamedTuple):
         fusion = Lowering("fuse_loops", kind=EXACT, why=why, run=self.fused, inner=self.fused_inside)
         why = "What a convolution has just made is read from the cache, and stored once."
         epilogues = Lowering(epilogue.NAME, kind=EXACT, why=why, run=with_epilogues)
-        return Rewrites(RULES, (STEPS_AHEAD, CHAINS, SETTLED, MARKED, interchange, fusion, epilogues))
+        return Rewrites(RULES, (STEPS_AHEAD, CHAINS, EXPANSIONS, SETTLED, MARKED, interchange, fusion, epilogues))

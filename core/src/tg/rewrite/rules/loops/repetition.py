@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tg.graph.frozen import LENGTH_TYPE
 from tg.graph.nodes import apply
@@ -12,7 +12,7 @@ from tg.ops.iteration import scan
 from tg.ops.loops import Scan
 from tg.ops.shape import broadcast_to
 from tg.ops.shape_ops import AxisLength
-from tg.rewrite.phases import EXACT, SPECIALIZE
+from tg.rewrite.phases import EXACT, EXPAND, SPECIALIZE
 from tg.rewrite.rule import Pass
 from tg.rewrite.rules.loops.steps import (
     ARRAY,
@@ -28,31 +28,54 @@ from tg.rewrite.rules.loops.steps import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tg.graph.frozen import FrozenGraph, Node
     from tg.graph.function_graph import View
-    from tg.graph.nodes import Apply, Variable
-    from tg.rewrite.rule import Outputs
+    from tg.graph.nodes import Variable
+
+
+class _Loop(NamedTuple):
+    """A loop: its op, operands and results."""
+
+    op: Scan
+    inputs: Sequence[Variable]
+    results: Sequence[Variable]
 
 
 def _without_repetition(view: View) -> dict[int, Variable]:
-    """Loops one of which traces what another would compute again of what it traces: each in one pair at most."""
+    """Loops that trace what others would compute again of what they trace."""
     found: dict[int, Variable] = {}
-    taken: set[int] = set()
-    for node in view.applies:
-        if isinstance(node.op, Scan):
-            makers = [v.apply for v in node.op.parts(node.inputs)[1] if v.apply is not None]
-            for other in dict.fromkeys(one for one in makers if isinstance(one.op, Scan)):
-                if taken.isdisjoint((id(node), id(other))):
-                    more = _repeating(node, node.op, other, other.op, view)
-                    found.update(more)
-                    taken.update((id(node), id(other)) if more else ())
-    return found
+
+    def now(v: Variable) -> Variable:
+        while id(v) in found:
+            v = found[id(v)]
+        return v
+
+    nodes = [node for node in view.applies if isinstance(node.op, Scan)]
+    loops = {id(node): _Loop(node.op, node.inputs, view.results(node)) for node in nodes}  # type: ignore[arg-type]
+    makers = {id(v): key for key, one in loops.items() for v in one.results}
+    before, kept = dict(loops), [*loops.values()]  # what has been replaced is kept: ids stay its own
+    for key, (op, inputs, _) in before.items():
+        for maker in dict.fromkeys(makers[id(v)] for v in op.parts(inputs)[1] if id(v) in makers):
+            node, other = (one._replace(inputs=[now(v) for v in one.inputs]) for one in (loops[key], loops[maker]))
+            pair = _repeating(node, other)
+            if pair is not None:
+                loops[key], loops[maker], replaced = pair
+                kept += pair[:2]
+                found.update(replaced)
+    for key, (op, inputs, results) in loops.items():
+        if op is not before[key].op:
+            made = apply(op, [now(v) for v in inputs])
+            found.update((id(old), new) for old, new in zip(results, made, strict=True))
+    return {id(v): now(v) for one in before.values() for v in one.results if id(v) in found}
 
 
-def _repeating(node: Apply, op: Scan, other: Apply, first: Scan, view: View) -> dict[int, Variable]:
-    body, n, held, operands = op.body, op.carries, op.carries + op.sequences, node.inputs[op.first :]
-    before = view.results(other)
-    same_as = _in_both(node, op, other, first, before)
+def _repeating(node: _Loop, other: _Loop) -> tuple[_Loop, _Loop, dict[int, Variable]] | None:
+    """A loop that reads what another traces besides, that one, and what takes the place of results of both."""
+    (op, inputs, results), (first, _, before) = node, other
+    body, n, held, operands = op.body, op.carries, op.carries + op.sequences, inputs[op.first :]
+    same_as = _in_both(node, other)
     of_lengths = _deciding_lengths(body)
     makers = {v: one for one in body.nodes if (v := one.outputs[0]) in same_as and v not in of_lengths}
     stack = [k for one in body.nodes if one.outputs[0] not in makers for k in one.inputs]
@@ -71,20 +94,23 @@ def _repeating(node: Apply, op: Scan, other: Apply, first: Scan, view: View) -> 
         else:
             stack.extend(makers[k].inputs)
     if not taken:
-        return {}
+        return None
     traced.update(dict.fromkeys(same_as[k] for k in taken))
     more = with_parts(first.body, range(first.body.arity), [*first.body.outputs[: first.carries], *traced])
-    made = apply(first.with_body(more), other.inputs)
+    tracing = first.with_body(more)
+    made = apply(tracing, [*other.inputs])
     traces = dict(zip(traced, made[first.carries :], strict=False))
-    results = [*made[: first.carries], *(traces[v] for v in first.body.outputs[first.carries :])]
-    found = {id(old): new for old, new in zip(before, [*results, made[-1]], strict=False)}
+    replaced = [*made[: first.carries], *(traces[v] for v in first.body.outputs[first.carries :])]
+    found = {id(old): new for old, new in zip(before, [*replaced, made[-1]], strict=False)}
     kept = kept_inputs(body, n, taken)
     xs, rest = [k for k in kept if n <= k < held], [k for k in kept if k >= held]
     smaller = with_parts(body, [*range(n), *xs, *taken, *rest], body.outputs)
     given = [*operands[:n], *(operands[k] for k in xs), *(traces[same_as[k]] for k in taken)]
     loop = Scan(smaller, n, len(xs) + len(taken), op.length, op.reverse, op.told)
-    again = apply(loop, [*node.inputs[: op.first], *given, *(operands[k] for k in rest)])
-    return found | {id(old): new for old, new in zip(view.results(node), again, strict=True)}
+    operands = [*inputs[: op.first], *given, *(operands[k] for k in rest)]
+    again = apply(loop, operands)
+    found |= {id(old): new for old, new in zip(results, again, strict=True)}
+    return _Loop(loop, operands, again), _Loop(tracing, other.inputs, made), found
 
 
 def _moving(body: FrozenGraph, held: int) -> set[int]:
@@ -96,11 +122,12 @@ def _moving(body: FrozenGraph, held: int) -> set[int]:
     return found
 
 
-def _in_both(node: Apply, op: Scan, other: Apply, first: Scan, before: Outputs) -> dict[int, int]:
+def _in_both(node: _Loop, other: _Loop) -> dict[int, int]:
     """Of values of a step those of a step of another loop that are the same, at the same place."""
+    op, first = node.op, other.op
     body, inside = op.body, first.body
     known = {id(v): first.carries + k for k, v in enumerate(other.inputs[first.first + first.carries :])}
-    traces = {id(before[k]): inside.outputs[k] for k in range(first.carries, len(inside.outputs))}
+    traces = {id(other.results[k]): inside.outputs[k] for k in range(first.carries, len(inside.outputs))}
     found: dict[int, int] = {}
     for k, v in enumerate(node.inputs[op.first :]):
         place = known.get(id(v))
@@ -163,3 +190,15 @@ PASSES = (
         example=_exponentials_again,
     ),
 )
+
+
+EXPANSIONS: Final = Pass(
+    "scan_repetition_of_expansions",
+    keys=(Scan,),
+    phase=EXPAND,
+    kind=EXACT,
+    why="What ops were expanded to may be computed in several loops, though no two of the ops were one.",
+    run=_without_repetition,
+    example=_exponentials_again,
+)
+"""For backends that write loops, in which what is traced is written and read once for each step."""
