@@ -71,3 +71,12 @@ def test_which_share_is_the_largest_masks_no_curvature():
     joined = [node for node in frozen.nodes if node.op.rule_key in (logical_and, logical_or)]
     assert largest
     assert not [node for node in joined if largest.intersection(node.inputs)]
+
+
+def test_a_condition_is_within_that_of_its_rows():
+    x, s = tg.matrix("x"), tg.matrix("s", "bool")
+    rows = any_along(s, x, -1)
+    assert either(s, rows) is either(rows, s) is rows
+    assert both(s, rows) is both(rows, s) is s
+    others = any_along(tg.matrix("t", "bool"), x, -1)
+    assert not any(either(s, others) is one for one in (s, others))

@@ -41,7 +41,7 @@ def both(a: Condition, b: Condition) -> Condition:
         return b
     if b is True:
         return a
-    if _is_compound(a) or _is_compound(b):
+    if _is_compound(a) or _is_compound(b) or _is_of_row(a, b) or _is_of_row(b, a):
         if implies(a, b):
             return a
         if implies(b, a):
@@ -60,7 +60,7 @@ def either(a: Condition, b: Condition) -> Condition:
         return b
     if b is False:
         return a
-    if _is_compound(a) or _is_compound(b):
+    if _is_compound(a) or _is_compound(b) or _is_of_row(a, b) or _is_of_row(b, a):
         if _are_opposite(a, b):
             return True
         if implies(b, a):
@@ -148,8 +148,8 @@ def _are_opposite(a: Condition, b: Condition) -> bool:
 
 
 def implies(a: Condition, b: Condition) -> bool:
-    """Whether b is known to hold wherever a does: it is one of the conditions whose conjunction a is."""
-    if a is b:
+    """Whether b is known to hold wherever a does: it is one of those whose conjunction a is, or of rows of a."""
+    if a is b or _is_of_row(a, b):
         return True
     negated = _negated(b)
     parts = [a]
@@ -162,6 +162,16 @@ def implies(a: Condition, b: Condition) -> bool:
         if not parts:
             return False
     return False
+
+
+def _is_of_row(a: Condition, b: Condition) -> bool:
+    """Whether b is whether a holds of any element along some axes, which stay with length 1."""
+    below = b.apply if isinstance(b, Variable) else None
+    if below is None or not isinstance(below.op, ExpandDims):
+        return False
+    total = below.inputs[0].apply
+    is_any = total is not None and isinstance(total.op, Reduce) and total.op.fn is logical_or
+    return is_any and total.op.axes == below.op.axes and total.inputs[0] is a  # type: ignore[union-attr]
 
 
 def _negated(s: Condition) -> Variable | None:
