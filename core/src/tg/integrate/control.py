@@ -30,6 +30,11 @@ class Tolerance(NamedTuple):
     relative: Any
     absolute: Sequence[Any]
 
+    def with_adjoint(self, parameters: int) -> Tolerance:
+        """That of a state, its adjoint, and so many parameters."""
+        of_state = list(self.absolute)
+        return Tolerance(self.relative, [*of_state, *of_state, *([of_state[0]] * parameters)])
+
     def scales(self, y: Sequence[Variable], other: Sequence[Variable] | None = None) -> list[Variable]:
         """That error for states before and after a step."""
         sizes = [absolute(v) for v in y]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.graph.nodes import Constant, Variable, as_size_variable
 from tg.integrate import adaptive
 from tg.integrate.adaptive import Problem
+from tg.integrate.adjoint import states_by_adjoint
 from tg.integrate.control import Tolerance
 from tg.integrate.fixed import states_by_fixed_steps
 from tg.integrate.methods import METHODS
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.integrate.methods import Method, Rates
+
+
+SOLVERS: Final = {"direct": adaptive.states, "backsolve": states_by_adjoint}
 
 
 class Steps(NamedTuple):
@@ -53,6 +57,7 @@ def odeint(
     first_step: Any = None,
     max_steps: int = 1000,
     checkpoint: bool = False,
+    adjoint: str = "direct",
     full_output: bool = False,
 ) -> Any:
     """The solution of dy/dt = f(t, y) with y(t[0]) = y0, at the times t.
@@ -72,6 +77,8 @@ def odeint(
         max_steps: the most tries of steps in all; reverse mode has room for as many states.
         checkpoint: reverse mode keeps the states at the times alone, and makes the steps between again, of methods with
             steps of one length.
+        adjoint: "direct", derivatives of the steps that were made; or "backsolve", for first derivatives in reverse
+            mode alone: the adjoint equation is solved backwards, so memory does not grow with steps.
         full_output: whether `Steps` are given besides: how many steps were tried and accepted, and whether the last
             time was reached.
     Shapes:
@@ -82,7 +89,8 @@ def odeint(
         the states, with an axis of time in front of each leaf, the first of which is y0. From the time on that is not
         reached, because steps became too short or too many, they are NaN, as derivatives are.
     Raises:
-        InputError: f gives another structure; no such method; a number is outside its bounds; t is known to turn back.
+        InputError: f gives another structure; no such method or adjoint; a number is outside its bounds; t is
+            known to turn back.
         ShapeError: t is no vector; a rate is of another shape than its part of y.
         DtypeError: a rate is complex where y is not.
     Source:
@@ -99,6 +107,9 @@ def odeint(
         -0.735759
     """
     solver = _method(method)
+    if adjoint not in SOLVERS or (adjoint != "direct" and not solver.difference):
+        needed = "'direct' or, of methods whose steps are as long as the error allows, 'backsolve'"
+        raise InputError(message(f"odeint: adjoint: found {adjoint!r}, needed {needed}"))
     leaves, structure = _state(y0)
     times = _times(t, leaves)
     rates = _rates(f, args, structure, leaves)
@@ -108,7 +119,7 @@ def odeint(
             tolerance = _tolerance(rtol, atol, y0, times.type.dtype)
             first = None if first_step is None else as_variable(first_step).astype(times.type.dtype)
             problem = Problem(solver, rates, leaves, times, tolerance, first, _count("max_steps", max_steps))
-            later, ends = adaptive.states(problem)
+            later, ends = SOLVERS[adjoint](problem)
             done = Steps(ends.tries, ends.steps, equal(ends.t, times[-1]))
         else:
             later = states_by_fixed_steps(solver, rates, leaves, times, count, checkpoint=checkpoint)
