@@ -75,6 +75,14 @@ def slices(ensemble: Any, k: int) -> dict[str, Any]:
     return {path.removeprefix("members."): w.get_value()[k] for path, w in tg.nn.params(ensemble).items()}
 
 
+def test_a_summary_has_the_paths_of_members() -> None:
+    net = tg.nn.Sequential(tg.nn.Ensemble(tg.nn.Sequential(tg.nn.Dense(2, 3), tg.nn.Dense(3, 1)), 4), tg.relu)
+    rows = tg.nn.summary(net, tg.tensor("x", "float32", (5, 2))).rows
+    assert [row.path for row in rows] == ["", "0", "0.members", "0.members.0", "0.members.1"]
+    assert [row.weights for row in rows] == [52, 52, 13, 9, 4]
+    assert [row.operations for row in rows] == [360, 360, 90, 60, 30]
+
+
 def test_what_is_refused() -> None:
     norm = tg.nn.randomized(tg.nn.Ensemble(tg.nn.BatchNorm(2), 3), KEY, "float64")
     assert norm(X[0], training=False).type.shape == (3, 7, 2)

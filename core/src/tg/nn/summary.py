@@ -18,7 +18,7 @@ from tg.types.tensor_type import TensorType
 from tg.variables.structure import flatten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 WIDTH: Final = 120  # of a printed table
 HEADS: Final = ("module", "", "result", "weights", "operations")
@@ -104,13 +104,15 @@ def summary(model: Module, *inputs: Any, **options: Any) -> Summary:
         return Variable(TensorType(part.dtype or dtype, part.shape), name=path)
 
     watched = rebuilt(model, standing_in)
-    paths = {id(module): path for path, module in _modules(watched, "")}
+    places = {id(module): (path, module) for path, module in _modules(watched, "")}
     rows: list[Row | None] = []
     running: list[Module] = []
 
     def told(module: Module, run: Callable[[], Any]) -> Any:
         if running and running[-1] is module:  # `super().__call__`: one call
             return run()
+        if id(module) not in places and running:
+            places.update(_places_of_copy(module, running[-1], places))
         place, began = len(rows), Variable(TensorType("bool")).serial
         rows.append(None)
         running.append(module)
@@ -118,7 +120,7 @@ def summary(model: Module, *inputs: Any, **options: Any) -> Summary:
         running.pop()
         values = [v for v in flatten(result)[0] if isinstance(v, Variable)]
         kinds = tuple(v.type.static for v in values)
-        path = paths.get(id(module), "")
+        path = places[id(module)][0] if id(module) in places else ""
         rows[place] = Row(path, type(module).__name__, kinds, count(module), operations(values, began))
         return result
 
@@ -128,6 +130,14 @@ def summary(model: Module, *inputs: Any, **options: Any) -> Summary:
     finally:
         CALLS.reset(token)
     return Summary([row for row in rows if row is not None])
+
+
+def _places_of_copy(copy: Module, caller: Module, places: Mapping[int, Any]) -> dict[int, tuple[str, Module]]:
+    """Paths of a module that a call has made of a part of its own, such as a member of an ensemble."""
+    around = places[id(caller)][0] if id(caller) in places else ""
+    name = next((name for name, part in caller.parts.items() if type(part) is type(copy)), "")
+    path = f"{around}.{name}" if around and name else around or name
+    return {id(module): (own, module) for own, module in _modules(copy, path)}  # which lives as long as its number
 
 
 def _modules(value: Any, path: str) -> Iterator[tuple[str, Module]]:

@@ -61,9 +61,9 @@ def test_what_is_refused():
         loss(targets=np.full((5, 4), 6))
     with pytest.raises(DomainError, match="ctc_loss: labels: found the blank, 0, needed labels"):
         loss(targets=np.zeros((5, 4), int))
-    with pytest.raises(DomainError, match=r"ctc_loss: input_lengths: found one outside the axis, .* in \[0, 8\]"):
+    with pytest.raises(DomainError, match=r"ctc_loss: input_lengths: found \S+, needed lengths in \[0, 8\]"):
         loss(input_lengths=STEPS + 1)
-    with pytest.raises(DomainError, match=r"ctc_loss: target_lengths: found one outside the axis, .* in \[0, 4\]"):
+    with pytest.raises(DomainError, match=r"ctc_loss: target_lengths: found \S+, needed lengths in \[0, 4\]"):
         loss(target_lengths=LENGTHS - 1)
     with pytest.raises(ShapeError, match="ctc_loss: input_lengths: axis 0: lengths differ: 2 and 5"):
         loss(input_lengths=STEPS[:2])

@@ -22,7 +22,6 @@ from tg.ops.elementwise.comparison import (
 )
 from tg.ops.nn.windows import LAYOUTS
 from tg.ops.reduction import Reduce
-from tg.ops.reduction import all as all_of
 from tg.ops.shape import axis_length, expand_dims_at, specify_shape
 from tg.types.dtypes import is_complex, is_inexact, is_integer
 from tg.variables.conversion import as_variable, promoted
@@ -118,12 +117,21 @@ def need_lengths(what: str, lengths: Any, shape: Sequence[int | Length], n: int 
     """
     v = as_variable(lengths)
     if not is_integer(v.type.dtype):
-        raise DtypeError(message(f"{what}: found {v.type.dtype}, needed integers"))
+        hint = "tg.sum(mask, axis) counts what is true" if v.type.dtype == "bool" else None
+        raise DtypeError(message(f"{what}: found {v.type}, needed integers", hint=hint))
     v = specify_shape(cast_variable(v, "int64"), list(shape), what)
-    limit = as_size_variable(n)
-    fine = all_of(logical_and(greater_equal(v, 0), less_equal(v, limit)))
-    failure = Descriptor("DomainError", f"{what}: found one outside the axis, needed lengths in [0, {{0}}]")
-    return required(v, fine, [limit], failure)
+    (low, high), limit = _extremes(v), as_size_variable(n)
+    fine = logical_and(greater_equal(low, 0), less_equal(high, limit))
+    fine = logical_or(fine, equal(as_size_variable(v.size), 0))
+    failure = Descriptor("DomainError", f"{what}: found {{0}}, needed lengths in [0, {{1}}]")
+    return required(v, fine, [where(less(low, 0), low, high), limit], failure)
+
+
+def _extremes(v: Variable) -> tuple[Variable, Variable]:
+    """The least and the largest element; numbers that mean nothing where there are none."""
+    every = tuple(range(-v.type.ndim, 0))
+    low, high = (Reduce(fn, every, total=True)(v) if every else v for fn in (minimum, maximum))
+    return low, high
 
 
 def need_labels(what: str, labels: Variable, n: int | Length, ignore_index: int | None = None) -> Variable:
@@ -134,9 +142,7 @@ def need_labels(what: str, labels: Variable, n: int | Length, ignore_index: int 
     """
     refuse_labels(what, labels, n, ignore_index)
     labels = labels if ignore_index is None else where(not_equal(labels, ignore_index), labels, 0)
-    every = tuple(range(-labels.type.ndim, 0))
-    low, high = (Reduce(fn, every, total=True)(labels) if every else labels for fn in (minimum, maximum))
-    count = as_size_variable(n)
+    (low, high), count = _extremes(labels), as_size_variable(n)
     fine = logical_and(greater_equal(low, 0), less(high, count))
     fine = logical_or(fine, equal(as_size_variable(labels.size), 0))
     return required(labels, fine, [where(less(low, 0), low, high), count], _no_class(what, ignore_index))
