@@ -80,7 +80,7 @@ def training_step(model: Network, backend: Any, steps: int) -> Callable[..., Any
     """A function of where lines begin that returns the loss of characters and moves the weights."""
     learnt, starts = tg.shared(text()[0], "text"), tg.tensor("starts", "int64", (BATCH,))
     loss, balance, _ = costs(model, learnt[starts[:, None] + tg.arange(POSITIONS + 1)])
-    rate = tg.optimize.warmup_cosine_decay_schedule(0.0, RATE, steps // 10, steps, RATE / 10)
+    rate = tg.optimize.warmup_cosine_decay_schedule(0.0, RATE, max(steps // 10, 1), steps, RATE / 10)
     updates = tg.optimize.adam(loss + BALANCE * balance, tg.nn.params(model), learning_rate=rate, b2=0.99)
     return tg.function([starts], loss, updates=updates, backend=backend, name="training_step")
 

@@ -197,6 +197,24 @@ def test_loss_and_gradients_of_the_experts_are_those_of_torch(backend, monkeypat
         np.testing.assert_allclose(slope, p[path].grad.numpy(), rtol=1e-8, atol=1e-10, err_msg=path)
 
 
+@BACKENDS
+def test_the_first_steps_of_the_experts_are_those_of_torch(backend, monkeypatch):
+    for name, value in {"POSITIONS": 8, "WIDTH": 4, "HEADS": 2, "EXPERTS": 3, "BATCH": 2}.items():
+        monkeypatch.setattr(experts, name, value)
+    model = tg.nn.randomized(experts.Network(), tg.random.key(2), "float64")
+    p = {path: torch.tensor(w.get_value(), requires_grad=True) for path, w in tg.nn.params(model).items()}
+    theirs = torch.optim.Adam(p.values(), betas=(0.9, 0.99))
+    step, text = experts.training_step(model, backend, 30), torch.tensor(experts.text()[0])
+    for k, starts in enumerate(RNG.integers(0, 1000, (4, 2))):
+        theirs.param_groups[0]["lr"] = experts.RATE * k / 3  # the rate grows for a tenth of the steps
+        lines = text[torch.tensor(starts)[:, None] + torch.arange(experts.POSITIONS + 1)]
+        loss, balance, _ = gpt_by_torch(lines, p)
+        theirs.zero_grad()
+        (loss + experts.BALANCE * balance).backward()
+        theirs.step()
+        np.testing.assert_allclose(step(starts), loss.item(), rtol=1e-8)
+
+
 @pytest.mark.long
 def test_the_experts_share_the_work_and_learn():
     result = experts.train("c")
