@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tg
+from tg.errors import NotDifferentiable
 
 BACKENDS = [one.name for one in tg.plugin.registry().backends() if one.is_available]
 
@@ -89,6 +90,21 @@ def test_both_modes_and_jacobians_agree():
     np.testing.assert_allclose(found[3], found[0].T @ np.ones(3), rtol=1e-12)
 
 
+def test_the_value_of_a_minimum_changes_as_the_function_does_there():
+    a, v = tg.scalar("a"), tg.vector("v", shape=(3,))
+    found = tg.optimize.minimize(lambda x: tg.sum((x - v) ** 2 + a * x**4), np.zeros(3))
+    slope, x = computed([tg.grad(found.fun, a), found.x], (a, 0.5), (v, [1.0, -2.0, 0.3]))
+    assert slope == pytest.approx(np.sum(x**4), rel=1e-7)
+
+
+def test_complex_parameters_have_the_gradient_of_the_closed_form():
+    c = tg.vector("c", "complex128")
+    square = tg.real(c * c) + tg.imag(c)
+    y = tg.optimize.root(lambda x: x**3 - tg.real(c * c) - tg.imag(c), tg.ones_like(square)).x
+    found, exact = computed([tg.grad(tg.sum(v), c) for v in (y, tg.cbrt(square))], (c, [2.0 + 1j, 1.5 - 0.5j]))
+    np.testing.assert_allclose(found, exact, rtol=1e-12)
+
+
 def test_the_start_has_the_derivative_0():
     start = tg.scalar("start")
     y = tg.optimize.root(lambda x: x**3 - 8, start).x
@@ -155,6 +171,32 @@ def test_a_function_with_loops_and_one_within_another():
     first, last = (np.array(values(0.5 + h, [1.0, 2.0, 3.0])) for h in (1e-5, -1e-5))
     found = np.array(computed(slopes, (a, 0.5), (v, [1.0, 2.0, 3.0]), backend="c")).reshape(2, 2)
     np.testing.assert_allclose(found, (first - last)[:, None].repeat(2, 1) / 2e-5, rtol=1e-8)
+
+
+def test_functions_that_have_a_first_derivative_alone_are_minimized_and_solved():
+    @tg.custom_vjp
+    def cube(x):
+        return x**3
+
+    cube.defvjp(lambda x: (x**3, x), lambda x, d: (3 * x**2 * d,))
+    slope = tg.wrap(lambda x: 4 * x**3, infer=lambda x: x)
+    once = tg.wrap(lambda x: x**4, infer=lambda x: x, grad=lambda xs, ys, dys: (dys[0] * slope(xs[0]),))
+    a, v = tg.scalar("a"), tg.vector("v")
+    root = tg.optimize.root(lambda x: cube(x) - a, 1.0).x
+    assert computed([root, tg.grad(root, a)], (a, 8.0)) == pytest.approx([2, 1 / 12])
+    least = tg.optimize.minimize(lambda x: tg.sum(cube(x) * x - v * x), v, "L-BFGS").x  # 4 x^3 = v, by products
+    found = computed([least, tg.jacobian(least, v, direction="reverse")], (v, [4.0, 32.0]))
+    np.testing.assert_allclose(found[0], [1, 2], rtol=1e-7)
+    np.testing.assert_allclose(found[1], np.diag([1 / 12, 1 / 48]), rtol=1e-6, atol=1e-12)
+    fixed = tg.optimize.fixed_point(lambda x: x - (cube(x) - v) / 50, v, tol=1e-12).x
+    slopes = tg.grad(tg.sum(fixed), v)
+    np.testing.assert_allclose(computed(slopes, (v, [1.0, 8.0])), [1 / 3, 1 / 12], rtol=1e-6)
+    with pytest.raises(NotDifferentiable, match="forward mode"):
+        tg.grad(tg.sum(slopes), v)
+    lowest = tg.optimize.minimize(lambda x: once(x) - a * x, 1.0).x
+    assert computed(lowest, (a, 4.0)) == pytest.approx(1)
+    with pytest.raises(NotDifferentiable, match="solution: its equation has no derivative"):
+        tg.grad(lowest, a)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

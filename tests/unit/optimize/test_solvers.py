@@ -10,7 +10,7 @@ import scipy.optimize
 
 import tg
 from tests.unit.optimize.problems import PROBLEMS
-from tg.errors import DtypeError, InputError, OptionError
+from tg.errors import DtypeError, InputError, OptionError, ShapeError
 
 METHODS = ("BFGS", "L-BFGS", "Newton-CG")
 
@@ -233,7 +233,7 @@ def test_mistakes_are_told():
         (lambda: tg.optimize.minimize(tg.sum, x0, memory=0), InputError, "memory: found 0, needed a positive integer"),
         (lambda: tg.optimize.minimize(tg.sum(x0), x0), InputError, "f: found .*, needed a function"),
         (lambda: tg.optimize.minimize(tg.sum, {}), InputError, "x0: found no arrays"),
-        (lambda: tg.optimize.root(lambda x: x[:1], x0), InputError, r"found float64\[1\], needed the shape of float64"),
+        (lambda: tg.optimize.root(lambda x: x[:1], x0), ShapeError, r"found float64\[1\], needed the shape of float64"),
         (lambda: tg.optimize.root(lambda x: {"a": x}, x0), InputError, "root: f"),
         (lambda: tg.optimize.root(lambda x: x, 1j * x0), DtypeError, "found complex128.*needed real numbers"),
         (lambda: tg.optimize.fixed_point(lambda x: x, x0, depth=-1), InputError, "depth: found -1"),

@@ -177,16 +177,17 @@ class BatchTools:
         graph = batched_graph(self, op.graph, batched)
         whole = [True] * len(op.graph.outputs)
         summed = [not batched[k] for k in op.gives]
-        backward = batched_graph(self, op.backward, [*whole, *batched, True, True], summed)
-        return apply(Implicit(graph, backward, op.gives), inputs)
+        flags = [*whole, *batched, True, True]
+        backward = tuple(batched_graph(self, g, flags, summed) for g in op.backward)
+        return apply(Implicit(graph, backward, op.gives, op.lacks), inputs)
 
     def batch_by_products(
         self, op: SolveByProducts, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]
     ) -> Sequence[Variable]:
         """The vectors of a batch by batched products."""
         flags = [True, *batched[1:]]
-        product, transpose = (batched_graph(self, graph, flags) for graph in (op.product, op.transpose))
-        return apply(SolveByProducts(product, transpose), [self.lead(inputs[0], batched[0], size), *inputs[1:]])
+        product, *transpose = (batched_graph(self, graph, flags) for graph in (op.product, *op.transpose))
+        return apply(SolveByProducts(product, tuple(transpose)), [self.lead(inputs[0], batched[0], size), *inputs[1:]])
 
     def batch_call(
         self, op: Call, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
 
-from tg.errors import InputError, message
+from tg.errors import InputError, NotDifferentiable, message
 from tg.graph.interpret import interpret
 from tg.graph.op import Op
 from tg.ops.creation import ones_like, zeros_like
@@ -48,9 +48,11 @@ class Implicit(Op):
     """
 
     graph: FrozenGraph
-    backward: FrozenGraph
+    backward: tuple[FrozenGraph, ...]
+    """None where the equation has no derivative, as `lacks` says."""
     gives: tuple[int, ...]
     """The operands whose cotangents `backward` gives."""
+    lacks: str = ""
     only_derives = True
     has_expansion = True
 
@@ -80,7 +82,9 @@ class Implicit(Op):
         dx = cotangents[0]
         if dx is None:
             return [None] * len(inputs)
-        made = spelled_out(self.backward, [*outputs, *inputs, dx, tools.selected(dx)])
+        if not self.backward:
+            raise NotDifferentiable(message(f"solution: its equation has no derivative: {self.lacks}"))
+        made = spelled_out(self.backward[0], [*outputs, *inputs, dx, tools.selected(dx)])
         found = dict(zip(self.gives, made, strict=True))
         return [zeros_like(inputs[0]), *(found.get(k) for k in range(1, len(inputs)))]
 
@@ -93,7 +97,7 @@ class Implicit(Op):
 class SolveByProducts(Op):
     """The vector at which a linear map is b, found by products alone; NaN where it is not found.
 
-    `product` takes a vector and what the map is made of, `transpose` does the same for the transpose. A map that is its
+    `product` takes a vector and what the map is made of, and so does `transpose`, where it is known. A map that is its
     own transpose is taken for a positive definite one. Importing a graph writes the steps out.
 
     Shapes:
@@ -103,7 +107,7 @@ class SolveByProducts(Op):
     """
 
     product: FrozenGraph
-    transpose: FrozenGraph
+    transpose: tuple[FrozenGraph, ...]
     only_derives = True
     has_expansion = True
 
@@ -119,7 +123,7 @@ class SolveByProducts(Op):
         def times(z: Variable) -> Variable:
             return spelled_out(self.product, [z, *operands])[0]
 
-        z = (_conjugate if self.transpose == self.product else _stabilized)(times, b)
+        z = (_conjugate if self.transpose == (self.product,) else _stabilized)(times, b)
         left, eps = b - times(z), float(float_limits(b.type.dtype).eps)
         is_found = _dot(left, left) <= eps ** (2 * FAR) * _dot(b, b)
         return (where(is_found, z, numpy_dtype(b.type.dtype).type(np.nan)),)
@@ -131,7 +135,10 @@ class SolveByProducts(Op):
         (dz,) = cotangents
         if dz is None:
             return [None] * len(inputs)
-        db = SolveByProducts(self.transpose, self.product)(dz, *inputs[1:])
+        if not self.transpose:
+            text = "solution: its second derivative needs forward mode, which what is solved does not have"
+            raise NotDifferentiable(message(text, hint="tg.custom_jvp serves both modes"))
+        db = SolveByProducts(self.transpose[0], (self.product,))(dz, *inputs[1:])
         _, *rest = tools.vjp_call(self.product, [outputs[0], *inputs[1:]], [negative(db)])
         return [db, *rest]
 

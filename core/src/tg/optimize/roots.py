@@ -49,7 +49,8 @@ def root(f: Callable[[Any], Any], x0: Any, *, tol: Any = None, maxiter: Any = No
         the solution; where none was found the last point, `converged` being False. `optimality` is the largest element
         of f.
     Raises:
-        InputError: f gives something of another nesting or other shapes than x0.
+        InputError: f gives something of another nesting than x0.
+        ShapeError: it has other shapes.
     Source:
         scipy.optimize.root; Nocedal and Wright, Numerical Optimization, 2nd edition, algorithm 11.4.
     Example:
@@ -169,7 +170,8 @@ def fixed_point(f: Callable[[Any], Any], x0: Any, *, depth: int = 5, tol: Any = 
         the solution; where none was found the last point, `converged` being False. `optimality` is the largest element
         of f(x) - x.
     Raises:
-        InputError: f gives something of another nesting or other shapes than x0; depth is no integer of at least 0.
+        InputError: f gives something of another nesting than x0; depth is no integer of at least 0.
+        ShapeError: it has other shapes.
     Source:
         scipy.optimize.fixed_point; Walker and Ni, "Anderson acceleration for fixed-point iterations", SIAM J. Numer.
         Anal. 49 (2011), 1715, eq. 2.2.

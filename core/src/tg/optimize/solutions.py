@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import numbers
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tg.errors import DtypeError, InputError, OptionError, message
+from tg.errors import DtypeError, InputError, NotDifferentiable, OptionError, ShapeError, message
 from tg.gradient.api import jvp, vjp
 from tg.gradient.matrices import jacobian
 from tg.graph.dims import named_type
@@ -19,6 +20,7 @@ from tg.ops.custom import called
 from tg.ops.elementwise.arithmetic import absolute
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import where
+from tg.ops.elementwise.complex import conjugate
 from tg.ops.implicit import Implicit, SolveByProducts
 from tg.ops.inner import captured, repeated
 from tg.ops.linalg.solving import solve
@@ -34,6 +36,7 @@ from tg.variables.structure import flatten, paths, short
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tg.graph.frozen import FrozenGraph
     from tg.variables.structure import Structure
 
 
@@ -99,13 +102,14 @@ class Unknowns(NamedTuple):
         """What a function gives, nested and shaped as the leaves, as a vector.
 
         Raises:
-            InputError: it is nested in another way, or its leaves have other shapes.
+            InputError: it is nested in another way.
+            ShapeError: its leaves have other shapes.
         """
         given = [as_variable(v) for v in self.structure.leaves_of(value, what)]
         for path, v, own in zip(paths(self.structure), given, self.leaves, strict=True):
             pairs = zip(v.type.shape, own.type.shape, strict=False)
             if v.type.ndim != own.type.ndim or any(None not in (a, b) and a != b for a, b in pairs):
-                raise InputError(message(f"{what}: result{path}: found {v.type}, needed the shape of {own.type}"))
+                raise ShapeError(message(f"{what}: result{path}: found {v.type}, needed the shape of {own.type}"))
         return joined(given, self.start.type.dtype, what)
 
 
@@ -220,8 +224,14 @@ def implicit(
         used += captured([left], [x, *used], began)
         graph = freeze([x, *used], outputs)
         gives = tuple(k for k, v in enumerate(used, 1) if is_inexact(v.type.dtype))
-        backward = _pullback(freeze([x, *used], [left]), graph.output_types, gives, by_products, is_symmetric)
-    return End(*apply(Implicit(graph, backward, gives), [start, *used]))
+        backward: tuple[FrozenGraph, ...] = ()
+        lacks = ""
+        try:
+            frozen = freeze([x, *used], [left])
+            backward = (_pullback(frozen, graph.output_types, gives, by_products, is_symmetric),)
+        except NotDifferentiable as error:  # of which somebody has to be told who asks
+            lacks = str(error).splitlines()[0]
+    return End(*apply(Implicit(graph, backward, gives, lacks), [start, *used]))
 
 
 def _pullback(
@@ -236,16 +246,25 @@ def _pullback(
     wrt = [given[k] for k in gives]
     known = dx * _or_nan(converged, 1, dx.type.dtype)
     if by_products:
-        operands = [x, *given[1:]]
-        ahead, behind = Variable(types[0]), Variable(types[0])
-        product = freeze([ahead, *operands], [jvp(left, x, ahead, disconnected="zero")])
-        transpose = freeze([behind, *operands], [vjp(left, x, behind, disconnected="zero")])
-        weights = SolveByProducts(product if is_symmetric else transpose, product)(known, *operands)
+        weights = _by_products(left, x, given[1:], is_symmetric)(known, x, *given[1:])
     else:
         weights = solved(jacobian(left, x, disconnected="zero"), known, transposed=True)
     is_read = any_of(selected)
     slopes = vjp(left, wrt, -weights, disconnected="zero") if wrt else []
-    return freeze([*found, *given, dx, selected], [where(is_read, dp, zero(dp.type.dtype)) for dp in slopes])
+    return freeze([*found, *given, dx, selected], [where(is_read, conjugate(dp), zero(dp.type.dtype)) for dp in slopes])
+
+
+def _by_products(left: Variable, x: Variable, operands: Sequence[Variable], is_symmetric: bool) -> SolveByProducts:
+    """What solves with the transpose of the Jacobian of an equation; forward mode may be missing."""
+    v = Variable(x.type)
+    inputs = [v, x, *operands]
+    products: list[FrozenGraph] = []
+    with contextlib.suppress(NotDifferentiable):
+        products.append(freeze(inputs, [jvp(left, x, v, disconnected="zero")]))
+    if is_symmetric and products:
+        return SolveByProducts(products[0], (products[0],))
+    transpose = freeze(inputs, [vjp(left, x, v, disconnected="zero")])
+    return SolveByProducts(transpose, (transpose,) if is_symmetric else tuple(products))
 
 
 def is_small(x: Variable) -> bool:
