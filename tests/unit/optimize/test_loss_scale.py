@@ -10,6 +10,8 @@ import pytest
 import tg
 from tg.errors import InputError, NotDifferentiable
 
+BACKENDS = [one.name for one in tg.plugin.registry().backends() if one.is_available]
+
 
 def built(**options: Any) -> tuple[Any, Any, Any, Any]:
     """A step of a loss in halves, its weight, what moves, and the loss."""
@@ -98,3 +100,19 @@ def test_mistakes_are_told():
             tg.optimize.loss_scaled(w, w, lambda g: {}, **options)
     with pytest.raises(NotDifferentiable, match="loss_scaled"):
         tg.optimize.loss_scaled(tg.stack([w, w]), w, lambda g: {})
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_every_backend_moves_scale_and_weights_alike(backend):
+    x, w = tg.vector("x", "float16", shape=(4,)), tg.shared(np.ones(4, "float32"), "w")
+    loss = tg.mean(tg.square(w.astype("float16") * x)).astype("float32")
+    updates = tg.optimize.loss_scaled(
+        loss, w, lambda g: tg.optimize.adam(None, w, learning_rate=0.1, gradients=g), growth_interval=2
+    )
+    step = tg.function([x], loss, updates=updates, backend=backend)
+    scale, scales = tg.optimize.state(updates)["loss_scaled: scale"], []
+    for value in (1, 60, 200, 1, 1, 1, 0.5):
+        step(np.full(4, value, "float16"))
+        scales.append(float(scale.get_value()))
+    assert scales == [2.0**15, 2.0**14, 2.0**13, 2.0**13, 2.0**14, 2.0**14, 2.0**15]
+    np.testing.assert_allclose(w.get_value(), 0.6146625, rtol=1e-3)  # four steps of Adam, in halves
