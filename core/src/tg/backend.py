@@ -79,7 +79,7 @@ _NAMES = {
     # ops of core, family by family
     "tg.ops": "contraction control creation cumulative indexing loops reduction shape sorting",
     "tg.ops.linalg": "cholesky lu qr schur solving spectral triangular",
-    "tg.ops.nn": "attention convolution pooling",
+    "tg.ops.nn": "attention convolution normalization pooling",
     "tg.ops.elementwise": "arithmetic bitwise cast comparison complex draws exponential random rounding"
     " special trigonometric",
 }

@@ -100,6 +100,7 @@ from tg.ops.linalg.spectral import Svdvals as Svdvals
 from tg.ops.linalg.triangular import SolveTriangular as SolveTriangular
 from tg.ops.nn import attention as attention
 from tg.ops.nn import convolution as convolution
+from tg.ops.nn import normalization as normalization
 from tg.ops.nn import pooling as pooling
 from tg.ops.reduction import Reduce as Reduce
 from tg.ops.reduction import identity as identity

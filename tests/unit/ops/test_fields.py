@@ -12,6 +12,7 @@ from tg.ops.creation import Arange
 from tg.ops.cumulative import Accumulate, CumProdPullback
 from tg.ops.indexing import Gather, Scatter, Slice, SliceUpdate
 from tg.ops.nn.attention import MaskedSoftmax
+from tg.ops.nn.normalization import BatchNorm, BatchNormGradient
 from tg.ops.norm import Norm
 from tg.ops.reduction import ArgReduce, ProductOfOthers, Reduce
 from tg.ops.shape import AxisLength, BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, Transpose
@@ -24,6 +25,8 @@ ONES = {
     Accumulate: lambda k: Accumulate(tg.add, k),
     ArgReduce: lambda k: ArgReduce(tg.maximum, k),
     ArgSort: ArgSort,
+    BatchNorm: lambda k: BatchNorm(k, 1e-5),
+    BatchNormGradient: lambda k: BatchNormGradient(k, 1e-5),
     Concatenate: Concatenate,
     LogSoftmax: LogSoftmax,
     MaskedSoftmax: MaskedSoftmax,
@@ -51,6 +54,9 @@ def applied(op, count):
         return op(x, *[I] * count)
     if type(op) is Scatter:
         return op(x, tg.tensor("v", "float64", (None, *[1] * (2 - count))), *[I] * count)
+    if type(op) in (BatchNorm, BatchNormGradient):
+        of_channel = tg.tensor("c", "float64", (1,))
+        return op(x, *[of_channel] * 2) if type(op) is BatchNorm else op(x, *[of_channel] * 3, x)
     return op(x, x) if type(op) in (Share, WeightedLogSumExp) else op(x)
 
 

@@ -31,6 +31,7 @@ from tg.ops.elementwise.cast import Cast
 from tg.ops.elementwise.special import bessel, beta, error, gamma, normal, zeta
 from tg.ops.indexing import Gather, Scatter, Slice, SliceUpdate
 from tg.ops.loops import Cond, Scan, While
+from tg.ops.nn.normalization import BatchNorm, BatchNormGradient
 from tg.ops.norm import Norm
 from tg.ops.reduction import Reduce
 from tg.ops.shape import Named
@@ -416,6 +417,17 @@ def _call(node: Any, parts: Sequence[int]) -> list[int]:
     return [*found, *[REGULAR] * (len(node.types) - len(found))]
 
 
+def _normalized(node: Any, parts: Sequence[int]) -> list[int]:
+    """Values, means and variances: of finite ones, if something is added to what is divided by."""
+    known = REGULAR if _has(_all(node, parts), REGULAR) else 0
+    return [known if node.op.eps > 0 else 0, known, known | NONNEGATIVE]
+
+
+def _normalized_backwards(node: Any, parts: Sequence[int]) -> int:
+    """The cotangents of values, weights and biases: of finite ones, where the variance is not below 0."""
+    return REGULAR if node.op.eps > 0 and parts[3] & NONNEGATIVE and _has(_all(node, parts), REGULAR) else 0
+
+
 ODD: Final = (
     exponential.expm1,
     trigonometric.sinh,
@@ -511,6 +523,8 @@ WAYS: Final[dict[object, Way]] = {
     Reduce: _reduced,
     Accumulate: _reduced,
     SumTo: _added,
+    BatchNorm: _normalized,
+    BatchNormGradient: _normalized_backwards,
     MatMul: _matrices,
     LogSumExp: _below,
     LogSoftmax: _below,

@@ -9,7 +9,8 @@ from torch.nn import functional as peer
 
 import tg
 from tests.unit.ops.nn.peers import assert_as_torch
-from tg.errors import InputError, ShapeError
+from tg.errors import DtypeError, InputError, ShapeError
+from tg.ops.nn.normalization import BatchNorm, BatchNormGradient
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(1, 3, (3, 4, 5))
@@ -76,6 +77,35 @@ def test_statistics_of_a_batch_are_what_running_ones_are_made_of():
     np.testing.assert_allclose((1 + 0.25 * (v - 1)).eval({x: IMAGES}), variance, rtol=1e-13)
 
 
+def test_the_gradient_of_a_batch_norm_is_one_op():
+    x, w, b = tg.matrix("x"), tg.vector("w"), tg.vector("b")
+    dx, dw, db = tg.grad(tg.sum(tg.nn.batch_norm_training(x, w, b)[0] ** 2), [x, w, b])
+    assert dx.apply.op == BatchNormGradient(-1, 1e-5)
+    assert dx.apply is dw.apply is db.apply
+
+
+def test_derivatives_of_the_statistics_of_a_batch_are_those_of_torch():
+    def ours(x, w):
+        y, mean, var = tg.nn.batch_norm_training(x, w)
+        return y * mean[:, None] + tg.sqrt(var)[:, None]
+
+    def theirs(x, w):
+        y = peer.batch_norm(x, None, None, w, training=True)
+        return y * x.mean((0, 2))[:, None] + x.transpose(0, 1).reshape(4, -1).var(1).sqrt()[:, None]
+
+    assert_as_torch(ours, theirs, X, W)
+
+
+def test_of_a_channel_that_is_not_chosen_no_derivative_is_asked():
+    """Its variance is infinite, and its mean; that of the other one is what it is without it."""
+    x, whole = tg.matrix("x"), np.array([[1.0, np.inf], [2.0, 3.0], [4.0, 5.0]])
+    y = tg.nn.batch_norm_training(x)[0]
+    found = tg.grad(tg.sum(tg.where(np.array([True, False]), y, 0.0) ** 3), x)
+    alone = tg.grad(tg.sum(tg.nn.batch_norm_training(x)[0] ** 3), x)
+    assert np.array_equal(found.eval({x: whole})[:, 1], np.zeros(3))
+    np.testing.assert_allclose(found.eval({x: whole})[:, :1], alone.eval({x: whole[:, :1]}), rtol=1e-12)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 def test_dtypes_and_the_least_square_are_those_of_torch(dtype):
     x = tg.matrix("x", dtype)
@@ -87,6 +117,18 @@ def test_dtypes_and_the_least_square_are_those_of_torch(dtype):
     )
     assert tg.nn.layer_norm(x).type.dtype == dtype
     assert [v.type.dtype for v in tg.nn.batch_norm_training(x)] == [dtype] * 3
+
+
+def test_operands_of_ops_that_do_not_fit_are_refused():
+    x, c = tg.matrix("x", shape=(None, 3)), tg.vector("c", shape=(3,))
+    with pytest.raises(ShapeError, match="batch_norm: channels: lengths differ"):
+        BatchNorm(-1, 1e-5)(x, c, tg.vector("d", shape=(4,)))
+    with pytest.raises(ShapeError, match=r"batch_norm: found float64.*, needed a number for each channel"):
+        BatchNorm(-1, 1e-5)(x, c, x)
+    with pytest.raises(DtypeError, match=r"batch_norm: dtypes: found .*, needed one real floating dtype"):
+        BatchNorm(-1, 1e-5)(x, c, tg.vector("d", "float32", shape=(3,)))
+    with pytest.raises(DtypeError, match=r"batch_norm: found a cotangent float64.*, needed one of float64"):
+        BatchNormGradient(-1, 1e-5)(x, c, c, c, c)
 
 
 def test_what_is_refused():

@@ -32,6 +32,30 @@ def size(x: Any, *parameters: Any) -> Any:
     return 16 * (1 + np.max(np.abs(x), initial=0)) * (1 + sum(np.max(np.abs(p), initial=0) for p in parameters))
 
 
+def of_cotangent(x: Any, w: Any, dy: Any, over: tuple[int, ...], eps: float = 1e-5) -> tuple[Any, ...]:
+    """The cotangents of x, the weight and the bias for that of their batch norm, by the derivative of each step."""
+    left = [1 if k in over else n for k, n in enumerate(x.shape)]
+    apart = x - np.mean(x, over, keepdims=True)
+    root = np.sqrt(np.mean(apart * apart, over, keepdims=True) + eps)
+    slopes = dy * w.reshape(left)
+    of_root = -np.sum(slopes * apart, over, keepdims=True) / root**2
+    of_apart = slopes / root + of_root / root * apart / (x.size // len(w))
+    of_x = of_apart - np.mean(of_apart, over, keepdims=True)
+    return of_x, np.sum(dy * apart / root, over), np.sum(dy, over)
+
+
+def _pulled(x: Any, w: Any, dy: Any, axis: int) -> Any:
+    """The cotangents of x, the weight and the bias, for that of the values."""
+    b = tg.zeros_like(w)
+    return tg.grad(tg.sum(tg.nn.batch_norm_training(x, w, b, axis=axis)[0] * dy), [x, w, b])
+
+
+def _sums(x: Any, w: Any, dy: Any) -> tuple[Any, ...]:
+    """The sizes of what is added up for the cotangents."""
+    whole = size(x, w) * size(dy) * 4
+    return np.full(x.shape, whole), np.full(len(w), whole * x.size), np.full(len(w), size(dy) * x.size)
+
+
 def with_size(name: str, subject: Any, oracle: Any, *inputs: Any, **facts: Any) -> Case:
     """A case of one result whose rounding is relative to `size`."""
     given = {"condition": lambda *arrays: np.broadcast_to(size(*arrays), np.shape(oracle(*arrays)))}
@@ -91,6 +115,31 @@ CASES: Final = of_family(
             np.full(len(w), size(x) ** 2),
         ),
         **FACTS,
+    ),
+    Case(
+        lambda x, w, dy: _pulled(x, w, dy, 1),
+        [any_dtype(4, "m", 5), any_dtype("m"), any_dtype(4, "m", 5)],
+        name="gradient of batch_norm_training",
+        dtypes=("float32", "float64"),
+        layouts=("C", "transposed"),
+        oracle=lambda x, w, dy: of_cotangent(x, w, dy, (0, 2)),
+        condition=_sums,
+    ),
+    Case(
+        lambda x, w, dy: _pulled(x, w, dy, -1),
+        [f64("n", 3, 4), f64(4), f64("n", 3, 4)],
+        name="gradient of batch_norm_training of channels along the last axis",
+        layouts=("C",),
+        oracle=lambda x, w, dy: of_cotangent(x, w, dy, (0, 1)),
+        condition=_sums,
+    ),
+    Case(
+        tg.vmap(lambda v: tg.grad(tg.sum(tg.nn.batch_norm_training(v)[0] ** 3), v)),
+        [f64(3, 4, 5)],
+        name="gradient of batch_norm_training in a batch",
+        layouts=("C",),
+        oracle=lambda x: np.stack([of_cotangent(v, np.ones(5), 3 * standard(v, 0) ** 2, (0,))[0] for v in x]),
+        condition=lambda x: np.full(x.shape, 64 * size(x) ** 2),
     ),
     with_size(
         "group_norm",

@@ -5,30 +5,200 @@ Variances divide by the number of elements. Of halves all is computed in float32
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from tg.errors import ShapeError, message
+from tg.errors import DtypeError, ShapeError, message
 from tg.graph.checks import Descriptor
 from tg.graph.nodes import as_size_variable
+from tg.graph.op import Op
 from tg.ops.assumptions import required
-from tg.ops.elementwise.arithmetic import add, divide, maximum, multiply, sqrt, square, subtract
+from tg.ops.elementwise.arithmetic import add, asked_opposite, divide, maximum, multiply, sqrt, square, subtract
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import greater
+from tg.ops.elementwise.comparison import greater, where
 from tg.ops.family import Family
 from tg.ops.linalg.norms import vector_norm
 from tg.ops.nn.operands import along_axes, channel_axis, multiple_of, wide, wide_if_any
-from tg.ops.shape import reshape, squeeze
+from tg.ops.reduction import reduce_sum
+from tg.ops.shape import broadcast_to, expand_dims_at, reshape, squeeze
 from tg.ops.statistics import mean, var
-from tg.types.dtypes import numpy_dtype
-from tg.types.lengths import floor_divide, product
-from tg.variables.conversion import axes_from_end, axis_from_end
+from tg.types.dtypes import is_float, numpy_dtype
+from tg.types.lengths import floor_divide, product, require_same
+from tg.types.tensor_type import TensorType
+from tg.variables.conversion import axes_from_end, axis_from_end, need_axes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tg.graph.nodes import Variable
+
+
+class OfChannels(Op):
+    """What batch norm and its gradient have in common: the channels lie along `axis`."""
+
+    axis: int
+    eps: float
+    has_expansion = True
+
+    def over(self, x: Variable) -> tuple[int, ...]:
+        """The axes that statistics are over."""
+        return tuple(k for k in range(-x.type.ndim, 0) if k != self.axis)
+
+    def beside(self, v: Variable, x: Variable) -> Variable:
+        """What there is of each channel, with the axes of x."""
+        over = self.over(x)
+        return expand_dims_at(v, over) if over else v
+
+    def root(self, var: Variable) -> Variable:
+        """The root that deviations are divided by."""
+        return sqrt(add(var, numpy_dtype(var.type.dtype).type(self.eps)))
+
+    def batch(self, tools: Any, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]) -> Sequence[Variable]:
+        """Each element of the batch has statistics of its own."""
+        return tools.batch_expansion(self, size, inputs, batched)  # type: ignore[no-any-return]
+
+    def need(self, x: TensorType, *of_channels: TensorType) -> None:
+        """Refuse operands that are not of one floating dtype, and those of channels that do not have one for each.
+
+        Raises:
+            DtypeError: another dtype.
+            ShapeError: another shape.
+        """
+        need_axes("batch_norm", (self.axis,), len(x.shape))
+        if not is_float(x.dtype) or any(t.dtype != x.dtype for t in of_channels):
+            found = ", ".join(map(str, (x, *of_channels)))
+            raise DtypeError(message(f"batch_norm: dtypes: found {found}, needed one real floating dtype"))
+        for t in of_channels:
+            if len(t.shape) != 1:
+                raise ShapeError(message(f"batch_norm: found {t}, needed a number for each channel of {x}"))
+            require_same(t.shape[0], x.shape[self.axis], lambda: "batch_norm: channels")
+
+
+@final
+class BatchNorm(OfChannels):
+    """(x - mean) / sqrt(var + eps) * weight + bias, with the mean and the variance of each channel; and these.
+
+    Shapes:
+        x (..., c, ...), weight (c), bias (c) -> y (..., c, ...), mean (c), var (c); the channels lie along `axis`
+    Dtypes:
+        one real floating dtype
+    Raises:
+        DtypeError, ShapeError: operands of other dtypes or lengths.
+    Source:
+        Ioffe and Szegedy 2015; torch.nn.functional.batch_norm with training=True. The variance divides by the number of
+        elements.
+    """
+
+    def infer(self, *types: TensorType) -> tuple[TensorType, ...]:
+        """The types of x and of the parameters."""
+        x, weight, bias = types
+        self.need(x, weight, bias)
+        of_channels = TensorType(x.dtype, (x.shape[self.axis],))
+        return x, of_channels, of_channels
+
+    def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
+        """As it is written."""
+        x, weight, bias = inputs
+        over, n = self.over(x), _count(x, self.over(x))
+        middle = divide(reduce_sum(x, over), n)
+        deviations = subtract(x, self.beside(middle, x))
+        spread = divide(reduce_sum(square(deviations), over), n)
+        y = divide(deviations, self.beside(self.root(spread), x))
+        return add(multiply(y, self.beside(weight, x)), self.beside(bias, x)), middle, spread
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """A variance is not below 0."""
+        return ((), (), ("nonnegative", "no_negative_zero"))
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """By `BatchNormGradient`; what flows to the statistics goes through their formulas.
+
+        In channels of which all of the cotangent is 0 by selection nothing meets what they are divided by.
+        """
+        (x, weight, _), (_, middle, spread), (dy, dmean, dvar) = inputs, outputs, cotangents
+        over, n = self.over(x), _count(x, self.over(x))
+        found: list[Variable | None] = [None, None, None]
+        if dy is not None:
+            given = tools.supports.of(reduce_sum(dy, over))
+            made = BatchNormGradient(self.axis, self.eps)(x, weight, middle, spread, dy)
+            found = [self._where_given(v, x, given) for v in made]
+        terms = [found[0]]
+        if dmean is not None:
+            terms.append(broadcast_to(self.beside(divide(dmean, n), x), x.shape))
+        if dvar is not None:
+            kind = numpy_dtype(x.type.dtype).type
+            share = broadcast_to(self.beside(divide(multiply(dvar, kind(2)), n), x), x.shape)
+            terms.append(tools.times(share, subtract(x, self.beside(middle, x))))
+        parts = [v for v in terms if v is not None]
+        return (functools.reduce(add, parts) if parts else None), *found[1:]
+
+    def _where_given(self, v: Variable, x: Variable, given: Any) -> Variable | None:
+        """A cotangent of x or of a parameter: 0 in channels without a cotangent by the support of its sums."""
+        if given.selected is False or given.asked is False:
+            return None
+        for condition, choose in ((given.selected, _or_zero), (given.asked, asked_opposite)):
+            if condition is not True:
+                is_whole = v.type.ndim == x.type.ndim and condition.type.ndim > 0
+                v = choose(self.beside(condition, x) if is_whole else condition, v)
+        return v
+
+    def pushforward(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """Through the expansion."""
+        return tools.pushforward_of_expansion(self, inputs, tangents)  # type: ignore[no-any-return]
+
+
+@final
+class BatchNormGradient(OfChannels):
+    """The cotangents of x, weight and bias for that of y = `BatchNorm`, dy.
+
+    For z = (x - mean) / sqrt(var + eps) and n elements of a channel: d_bias = sum(dy), d_weight = sum(dy z),
+    dx = weight / sqrt(var + eps) (dy - (d_bias + z d_weight) / n).
+
+    Shapes:
+        x (..., c, ...), weight (c), mean (c), var (c), dy (..., c, ...) -> (..., c, ...), (c), (c)
+    Dtypes:
+        one real floating dtype
+    Raises:
+        DtypeError, ShapeError: operands of other dtypes or lengths.
+    Source:
+        torch.ops.aten.native_batch_norm_backward
+    """
+
+    def infer(self, *types: TensorType) -> tuple[TensorType, ...]:
+        """The types of x and of the parameters."""
+        x, *of_each, dy = types
+        self.need(x, *of_each)
+        if dy.dtype != x.dtype or len(dy.shape) != len(x.shape):
+            raise DtypeError(message(f"batch_norm: found a cotangent {dy}, needed one of {x}"))
+        for m, n in zip(dy.shape, x.shape, strict=True):
+            require_same(m, n, lambda: "batch_norm: cotangent")
+        of_channels = TensorType(x.dtype, (x.shape[self.axis],))
+        return x, of_channels, of_channels
+
+    def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
+        """Two passes: one for the sums, and one for dx."""
+        x, weight, middle, spread, dy = inputs
+        over, n, root = self.over(x), _count(x, self.over(x)), self.root(spread)
+        z = divide(subtract(x, self.beside(middle, x)), self.beside(root, x))
+        of_bias, of_weight = reduce_sum(dy, over), reduce_sum(multiply(dy, z), over)
+        shift, slope = (self.beside(divide(v, n), x) for v in (of_bias, of_weight))
+        deviations = subtract(dy, add(shift, multiply(z, slope)))
+        return multiply(deviations, self.beside(divide(weight, root), x)), of_weight, of_bias
+
+
+def _or_zero(c: Variable, v: Variable) -> Variable:
+    return where(c, v, numpy_dtype(v.type.dtype).type(0))
+
+
+def _count(x: Variable, over: tuple[int, ...]) -> Variable:
+    """How many elements there are over some axes, in the dtype of x."""
+    return cast_variable(as_size_variable(product(tuple(x.shape[k] for k in over))), x.type.dtype)
 
 
 def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, eps: float = 1e-5, axes: Any = None) -> Variable:
@@ -120,12 +290,18 @@ def batch_norm_training(
     channel = axis_from_end(axis, x.type.ndim, what)
     over = tuple(k for k in range(-x.type.ndim, 0) if k != channel)
     x = _several(what, x, over)
-    middle = mean(x, over, keepdims=True)
-    spread = var(x, over, keepdims=True, mean=middle)
-    y = divide(subtract(x, middle), sqrt(add(spread, eps)))
-    unbiased = var(x, over, ddof=1, mean=middle)
-    found = (_affine(what, y, w, b, [channel]), squeeze(middle, over) if over else middle, unbiased)
+    scale, shift = _of_channels(f"{what}: weight", w, x, channel, 1), _of_channels(f"{what}: bias", b, x, channel, 0)
+    y, middle, spread = BatchNorm(channel, float(eps))(x, scale, shift)
+    n = _count(x, over)
+    found = y, middle, multiply(spread, divide(n, subtract(n, 1)))
     return tuple(cast_variable(v, dtype) for v in found)  # type: ignore[return-value]
+
+
+def _of_channels(what: str, v: Variable | None, x: Variable, channel: int, default: float) -> Variable:
+    """A parameter, of which it is made sure that it has a number for each channel of x; by default all are one."""
+    if v is None:
+        return broadcast_to(numpy_dtype(x.type.dtype).type(default), (x.shape[channel],))
+    return squeeze(along_axes(what, v, x, [channel]), tuple(range(channel + 1, 0)))
 
 
 def _several(what: str, x: Variable, over: tuple[int, ...]) -> Variable:
@@ -228,6 +404,7 @@ def _affine(what: str, y: Variable, w: Variable | None, b: Variable | None, axes
 
 FAMILY = Family(
     "nn/normalization",
+    ops=(BatchNorm, BatchNormGradient),
     functions=(
         layer_norm, rms_norm, batch_norm, batch_norm_training, group_norm, instance_norm, normalize,
     ),

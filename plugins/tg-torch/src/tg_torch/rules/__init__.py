@@ -20,7 +20,7 @@ from tg_torch.rules.elementwise import (
 )
 from tg_torch.rules.elementwise.special import error, gamma, normal
 from tg_torch.rules.linalg import cholesky, lu, qr, schur, solving, spectral, triangular
-from tg_torch.rules.nn import attention, convolution, pooling
+from tg_torch.rules.nn import attention, convolution, normalization, pooling
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -55,6 +55,7 @@ RULES: Final[dict[object, Rule]] = {
     **spectral.RULES,
     **triangular.RULES,
     **convolution.RULES,
+    **normalization.RULES,
     **pooling.RULES,
     **attention.RULES,
     **fused.RULES,
