@@ -5,7 +5,7 @@
    many a loop takes to write them. So blocks that are given back stay in a few places, for results of their size.
    A place is one word and exchanged as a whole: whoever gets a block has it alone, in a forked process too. */
 
-enum { ALIGNMENT = 64, PLACES = 4, KEPT_FROM = 1 << 20, KEPT_IN_ALL = 1 << 28, HUGE_FROM = 1 << 22, PAGE = 1 << 12 };
+enum { ALIGNMENT = 64, PLACES = 8, KEPT_FROM = 1 << 20, KEPT_IN_ALL = 1 << 28, HUGE_FROM = 1 << 22, PAGE = 1 << 12 };
 
 typedef long long i64;
 typedef unsigned long long u64;
