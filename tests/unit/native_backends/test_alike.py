@@ -77,3 +77,19 @@ def test_numbers_of_any_kind(backend):
     found = f(a)
     np.testing.assert_allclose(found[0], b, rtol=1e-10)
     np.testing.assert_array_equal(found[1], signs)
+
+
+def test_updates_of_all_parameters_are_one_function(backend):
+    """Of lengths below, at and beside those of vectors."""
+    shapes = [(3, 5), (64,), (16, 16, 3, 3), (129,), (7, 7), (1000, 3)]
+    draws = np.random.default_rng(0)
+    starts = [draws.normal(size=shape) for shape in shapes]
+    weights = [tg.shared(a.copy(), shape=a.shape) for a in starts]
+    rate = tg.scalar("rate")
+    step = tg.function([rate], [], updates={w: w - rate * (w * w - 0.5 * w) for w in weights}, backend=backend)
+    for _ in range(2):
+        step(0.1)
+    for w, a in zip(weights, starts, strict=True):
+        once = a - 0.1 * (a * a - 0.5 * a)
+        np.testing.assert_allclose(w.get_value(), once - 0.1 * (once * once - 0.5 * once), rtol=1e-14)
+    assert len({name for name, _ in CALL.findall(step.source())}) == 1

@@ -15,6 +15,7 @@ from tg.link.linker import operand_types
 from tg.link.schedule import Test, plan_schedule, schedule
 from tg.link.timed import lines_of
 from tg.types.lengths import Length, atoms
+from tg_native.fusion.loop import Loop
 from tg_native.graphs.outputs import Outputs
 from tg_native.graphs.overwriting import Overwriting
 from tg_native.graphs.statements import Statements
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Constant
     from tg.link.schedule import Run
     from tg.types.tensor_type import TensorType
+    from tg_native.fusion.loop import Stage
     from tg_native.graphs.site import Site
     from tg_native.graphs.unit import Unit
     from tg_native.plan.memory import Buffer
@@ -133,6 +135,15 @@ class GraphFunction(Statements):
         if _is_uniform(array):
             return Array(dtype, "", array.shape, (0,) * array.ndim, None, self.literal(array.flat[0], dtype))
         return Array(dtype, self.table(number, constant), array.shape, row_major(array.shape))
+
+    @functools.cached_property
+    def repeated(self) -> frozenset[tuple[Stage, ...]]:
+        """The stages of loops of which the graph has several, over spaces of other lengths."""
+        extents: dict[tuple[Stage, ...], set[tuple[int | None, ...]]] = {}
+        for node in self.graph.nodes:
+            if type(node.op) is Loop:
+                extents.setdefault(node.op.stages, set()).add(node.op.extents)
+        return frozenset(stages for stages, found in extents.items() if len(found) > 1)
 
     @functools.cached_property
     def counts(self) -> frozenset[int]:

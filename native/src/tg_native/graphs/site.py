@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from tg_native.fusion.loop import Loop
 from tg_native.graphs.failure import Failure
 from tg_native.loops.costs import LEAST, SHARE, time_of, time_to_move
 from tg_native.loops.joins import MOST_SHARED
@@ -60,6 +61,12 @@ class Site:
     def is_part(self) -> bool:
         """Whether it becomes code for a part of the space, of which totals are as they are worked with."""
         return self.targets is not None
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether other arrays of the graph are run through by the same steps."""
+        op = self.node.op
+        return isinstance(op, Loop) and op.stages in self.function.repeated
 
     def number(self, k: int) -> int | None:
         """The value of the graph that result k is, if it is one."""

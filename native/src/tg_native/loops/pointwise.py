@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tg.ops.elementwise.record import ElementwiseFunction
     from tg.types.lengths import Length
     from tg_native.graphs.site import Site
-    from tg_native.kernels.index import Counted, Pointer
+    from tg_native.kernels.index import Counted, Index, Pointer
     from tg_native.kernels.lanes import Elements
     from tg_native.kernels.routine import Block, Routine
     from tg_native.loops.divisors import Inverse
@@ -127,7 +127,7 @@ def pointwise(site: Site, program: ScalarProgram, inputs: Sequence[Value]) -> li
     if all(s is not None for s in scalars):
         return site.single(program, [s for s in scalars if s is not None])
     outputs = [site.allocate(k) for k in range(len(program.outputs))]
-    mapped(site, program, inputs, outputs)
+    mapped(site, program, inputs, outputs, is_repeated=site.is_repeated)
     return list(outputs)
 
 
@@ -136,8 +136,20 @@ def copied(function: Function, source: Value, target: Array) -> None:
     mapped(function, ScalarProgram((target.dtype,), {}, (), (0,)), [source], [target])
 
 
-def mapped(function: Function, program: ScalarProgram, operands: Sequence[Value], outputs: Sequence[Array]) -> None:
-    """Run a scalar program at every index of the space of some arrays, and write its results there."""
+def mapped(
+    function: Function,
+    program: ScalarProgram,
+    operands: Sequence[Value],
+    outputs: Sequence[Array],
+    *,
+    is_repeated: bool = False,
+) -> None:
+    """Run a scalar program at every index of the space of some arrays, and write its results there.
+
+    Args:
+        is_repeated: other arrays are run through likewise: over a row of elements their number is an argument, so that
+            one function serves arrays of all lengths, as the updates of all parameters have.
+    """
     shape = outputs[0].shape
     known = [uniform(v) or v for v in operands]
     placed = [spread(v, shape) if isinstance(v, Array) else v for v in known]
@@ -149,7 +161,10 @@ def mapped(function: Function, program: ScalarProgram, operands: Sequence[Value]
     kernel = function.kernel(program.dtypes if all(map(is_one, stored)) else (), vectors, inner)
     moved = [v.dtype for v in (*placed, *outputs) if isinstance(v, Array)]
     function.divide(kernel, space.shape, [(program.nodes, program.dtypes)], moved)
-    _Nest(kernel, function, program, placed, space.shape, space.strides).write(outputs)
+    lengths: Sequence[int | Length | Index] = space.shape
+    if is_repeated and len(lengths) == 1:
+        lengths = [kernel.length(inner, "elements")]
+    _Nest(kernel, function, program, placed, lengths, space.strides).write(outputs)
     kernel.streams = True
     function.run(kernel)
 
@@ -205,7 +220,7 @@ class _Nest(NamedTuple):
     function: Function
     program: ScalarProgram
     operands: Sequence[Value]
-    shape: Sequence[int | Length]
+    shape: Sequence[int | Length | Index]
     strides: Sequence[Sequence[int | Length]]  # of the arrays among the operands, then of the outputs
 
     def write(self, outputs: Sequence[Array]) -> None:
@@ -217,7 +232,7 @@ class _Nest(NamedTuple):
         reads = [(k, kernel.operand(v), next(strides)) for k, v in enumerate(self.operands) if isinstance(v, Array)]
         stores = [(kernel.write(y), next(strides)) for y in outputs]
         for n in self.shape:
-            kernel.length(n)
+            kernel.as_index(n)
         with kernel.loops(self.shape[:-1], first=True) as outer:
             places = [Place(k, kernel.moved(p, outer, s[: len(outer)]), s[-1] if s else 0) for k, p, s in reads]
             targets = [(kernel.moved(p, outer, s[: len(outer)]), s[-1] if s else 1) for p, s in stores]
