@@ -188,3 +188,28 @@ def test_a_form_says_all_that_a_function_depends_on(backend, dtype, known, monke
         with tg.config(remember=False):
             texts.append(tg.function(inputs, outputs, backend=backend).source(full=True))
     assert texts[0] == texts[1]
+
+
+def test_the_update_by_a_clipped_gradient_of_weights(backend):
+    """The gradient lies as the update reads it, and is summed for its norm as it lies."""
+    x, w = tg.tensor("x", "float64", (None, 5, 6, 7)), tg.shared(np.zeros((4, 5, 3, 3)), shape=(4, 5, 3, 3))
+    loss = tg.sum(tg.nn.conv2d(x, w, padding=1) ** 2 + tg.nn.conv2d(x, w, padding=1))
+    gradients = tg.optimize.clip_by_global_norm(tg.grad(loss, [w]), 0.5)
+    updates = tg.optimize.sgd(None, [w], learning_rate=1.0, gradients=gradients)
+    step = tg.function([x], [], updates=updates, backend=backend)
+    slope = tg.function([x], tg.grad(loss, w), backend="perform")
+    images = np.random.default_rng(0).normal(size=(3, 5, 6, 7))
+    right = slope(images)
+    step(images)
+    np.testing.assert_allclose(w.get_value(), -0.5 * right / np.sqrt(np.sum(right**2)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("axes", [(1, 0, 2), (2, 1, 0), (0, 2, 1)])
+def test_totals_of_what_is_repeated_or_in_two_orders(backend, axes):
+    draws = np.random.default_rng(1)
+    a, b, c = draws.normal(size=(6, 6, 6)), draws.normal(size=(6, 6, 6)), draws.normal(size=(6, 1, 6))
+    inputs = [tg.tensor(name, shape=v.shape) for name, v in zip("abc", (a, b, c), strict=True)]
+    x, y, z = inputs
+    f = tg.function(inputs, [tg.sum(tg.transpose(x, axes) * y), tg.max(tg.transpose(x, axes) * z)], backend=backend)
+    turned = np.transpose(a, axes)
+    np.testing.assert_allclose(f(a, b, c), [np.sum(turned * b), np.max(turned * c)], rtol=1e-12)

@@ -1,5 +1,8 @@
 """Convolutions with epilogues in one program: equal ones are written once."""
 
+import re
+
+import numpy as np
 import pytest
 
 import tg
@@ -38,3 +41,14 @@ def test_equal_blocks_are_written_once(written):
 def test_other_programs_on_results_are_written_each(written):
     assert chain([tg.relu, tg.tanh, tg.relu, tg.tanh]) == 4
     assert len(written) == 2
+
+
+def test_an_update_by_a_clipped_gradient_reads_whole_rows():
+    """As does the sum of its squares: with the gradient as it comes out, both read windows of nine elements."""
+    x, w = tg.tensor("x", "float32", (None, 5, 6, 7)), tg.shared(np.zeros((4, 5, 3, 3), "float32"), shape=(4, 5, 3, 3))
+    loss = tg.sum(tg.nn.conv2d(x, w, padding=1) ** 2)
+    gradients = tg.optimize.clip_by_global_norm(tg.grad(loss, [w]), 0.5)
+    updates = tg.optimize.sgd(None, [w], learning_rate=1.0, gradients=gradients)
+    text = tg.function([x], [], updates=updates, backend="c").source()
+    assert "180" in text  # the elements of a row
+    assert re.search(r"\* 9;", text) is None

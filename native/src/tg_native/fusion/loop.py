@@ -133,6 +133,16 @@ class Loop(Op):
         ops = [node.op.name for stage in self.stages for node in stage.program.nodes]
         return (*ops, *(r.fn.name for r in self._results() if r.fn is not None))
 
+    @property
+    def is_total(self) -> bool:
+        """Whether it is one stage that reads element by element, all results of which are reductions over all axes."""
+        if len(self.stages) > 1:
+            return False
+        (stage,) = self.stages
+        rank = len(self.extents)
+        is_reduced = all(r.fn is not None and r.into is None and len(r.axes) == rank for r in stage.results)
+        return is_reduced and all(not t.ndim for t in stage.program.input_types)
+
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The types of what the stages store."""
         found: list[TensorType] = []

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.ops.reductions import REDUCTIONS
 from tg.types import lengths
 from tg.types.dtypes import is_float
+from tg_native.fusion.loop import Loop
 from tg_native.kernels.dtypes import item_size
 from tg_native.kernels.lanes import constant_of
 from tg_native.loops.columns import rows
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tg.types.lengths import Length
-    from tg_native.fusion.loop import Loop
     from tg_native.graphs.site import Site
     from tg_native.kernels.index import Counted, Pointer
     from tg_native.kernels.lanes import Elements
@@ -51,7 +52,32 @@ def loop(op: Loop, site: Site) -> list[Value]:
     if len(op.stages) == 1 and all(r.op is None for r in stage.results) and all(n.op.pointwise for n in program.nodes):
         stored = tuple(program.outputs[r.value] for r in stage.results)
         return pointwise(site, program._replace(outputs=stored), [site.inputs[k] for k in stage.reads])
+    if op.is_total and not site.is_part:
+        op, site.inputs = _as_they_lie(op, site.inputs)
     return LoopNest(op, site).write()
+
+
+def _as_they_lie(op: Loop, inputs: list[Value]) -> tuple[Loop, list[Value]]:
+    """A loop of nothing but totals with its axes in the order that they have in memory, if it is one."""
+    arrays = [v for v in inputs if isinstance(v, Array) and uniform(v) is None]
+    rank = len(op.extents)
+    if not arrays or any(v.ndim != rank for v in arrays) or any(type(n) is not int for v in arrays for n in v.strides):
+        return op, inputs
+    order = sorted(range(rank), key=lambda k: arrays[0].strides[k], reverse=True)
+    if any(not _descends([v.strides[k] for k in order]) for v in arrays):
+        return op, inputs
+    permuted = [v.viewed(*_permuted(v, order)) if isinstance(v, Array) and v.ndim == rank else v for v in inputs]
+    return Loop(tuple(op.extents[k] for k in order), 0, op.stages), permuted
+
+
+def _descends(strides: Sequence[Any]) -> bool:
+    """Whether no axis is repeated, and each lies inside of the one before."""
+    return all(strides) and all(a >= b for a, b in itertools.pairwise(strides))
+
+
+def _permuted(v: Array, order: Sequence[int]) -> tuple[list[int | Length], list[int | Length]]:
+    """Lengths and strides in another order of axes."""
+    return [v.shape[k] for k in order], [v.strides[k] for k in order]
 
 
 class Strided(NamedTuple):
