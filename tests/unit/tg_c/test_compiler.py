@@ -18,6 +18,7 @@ from tg.errors import BackendUnavailable, TgError
 from tg_c import compiler, unit
 from tg_c.cache import UNITS
 from tg_c.compiler import CompileError, Flags, compile_unit
+from tg_c.linker import LINKER
 from tg_c.text import comment
 
 UNIT = "long long tg_run(void) { return 0; }\n"
@@ -99,6 +100,15 @@ def test_cc_may_hold_options(monkeypatch):
     monkeypatch.setenv("CC", f"{plain.path} -DTG_TWO=2")
     assert compiler.compiler().command == (plain.path, "-DTG_TWO=2")
     assert compile_unit("int two = TG_TWO;").exists()
+
+
+def test_what_is_written_depends_on_the_options_of_cc(monkeypatch):
+    """They may say how long vectors are."""
+    plain = compiler.compiler()
+    monkeypatch.setenv("CC", plain.path)
+    before = LINKER.circumstances()
+    monkeypatch.setenv("CC", f"{plain.path} -mno-avx512f")
+    assert LINKER.circumstances() != before
 
 
 def test_without_a_compiler_the_backend_is_unavailable_and_the_error_says_what_to_install(tmp_path, monkeypatch):

@@ -56,7 +56,8 @@ class CLinker(NativeLinker[Program]):
         return Ticks()
 
     def circumstances(self) -> tuple[str, ...]:
-        return compiler().identity, environment(), blas().source
+        chosen = compiler()  # options of its command may say how long vectors are
+        return "\0".join(chosen.command), chosen.identity, environment(), blas().source
 
     def record(self, program: Program) -> tuple[Any, ...]:
         return (program.text, *program[2:])
