@@ -93,8 +93,11 @@ def test_vectors_of_lengths_that_are_not_known_are_no_products_with_what_memory_
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
-def test_a_vector_beside_a_matrix_that_is_read_once(backend, dtype):
-    rng, k, n = np.random.default_rng(4), 701, 803  # no multiples of lanes; over a megabyte of float32
+@pytest.mark.parametrize(
+    ("k", "n"), [(701, 803), (101, 2803), (2803, 101)]
+)  # no multiples of lanes; long rows and short
+def test_a_vector_beside_a_matrix_that_is_read_once(backend, dtype, k, n):
+    rng = np.random.default_rng(4)
     a, b = numbers(rng, (2, 1, k), dtype), numbers(rng, (k, n), dtype)
     x, y, turned = (tg.Variable(TensorType(dtype, v.shape)) for v in (a, b, b.T))
     row, spread = x[0], tg.concatenate([x[0], x[1]]).T[:, 1:]

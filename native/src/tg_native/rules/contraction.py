@@ -5,9 +5,10 @@ BLAS reads transposed matrices by flags. Of a matrix of known lengths, as weight
 Halves are multiplied as float32 and rounded once, as on the reference.
 
 A vector times a matrix that no cache holds takes as long as the matrix takes to be read, which is fastest from its
-beginning to its end: the machine reads ahead of one stream, where OpenBLAS reads several rows at once. Of 2 to 25 MB of
-float32, transposed, its `gemv` reads 15 GB/s (21 where rows are long), one row at a time 24 to 28; not transposed, with
-rows of 768, 19 and 22 to 27 (one core of an AMD Zen 5, which reads 28; AVX-512).
+beginning to its end: the machine reads ahead of one stream, where OpenBLAS reads several rows at once. Rows longer than
+10 kB drive the sums, or the vector, out of a first cache, and are read eight at once. GB/s of float32 on one core of
+an AMD Zen 4, which reads 35, by OpenBLAS and so: x @ w.T with rows of 768 numbers 16 and 31, of 3,072 22 and 25, of
+8,192 22 and 28; x @ w with rows of 768 20 and 29, of 2,304 23 and 27, of 3,072 26 and 26, of 8,192 27 and 29.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ if TYPE_CHECKING:
 COLUMNS: Final = 192  # of a product that are multiplied at once at least, where each part is worked on when it is done
 COLUMNS_BYTES: Final = 2**19  # of such parts: half of a second cache
 STREAMED: Final = 2**20  # bytes of a matrix that is read once; a smaller one is in a cache, where OpenBLAS is as fast
-SUMS: Final = 2**13  # bytes of sums to which each row of it is added; with more of them OpenBLAS is as fast
+SHORT: Final = 5 * 2**11  # bytes of a row, beside which the sums, or the vector, stay in a first cache
+AT_ONCE: Final = 8  # longer rows that are read at once, for which sums are stored once
+AHEAD: Final = 4  # vectors of a row that are loaded before sums are stored: 8 to 13 % faster than one by one
 ROWS: Final = 4  # of a plain product that are computed at once, for which a row of the other matrix is read once
 VECTORS: Final = 2  # of each of them: a line of the cache
 
@@ -101,10 +104,11 @@ def _lead(v: Array, axis: int, blas: Blas) -> int | Length:
 
 
 class Stream(NamedTuple):
-    """How a matrix beside a vector is read row by row: how many sums there are, and whether each is of one row."""
+    """How a matrix beside a vector is read: how many sums there are, whether each is of one row, and rows at once."""
 
     sums: int
     has_dots: bool
+    rows: int
 
 
 def _stream_of(x: Array, y: Array, blas: Blas) -> Stream | None:
@@ -115,9 +119,11 @@ def _stream_of(x: Array, y: Array, blas: Blas) -> Stream | None:
     count, k, item = matrix.shape[-3 - along], matrix.shape[along], item_size(matrix.dtype)
     if type(count) is not int or type(k) is not int or count * k * item < STREAMED:
         return None
-    if is_one(matrix.strides[along]):
-        return Stream(count, has_dots=True) if is_one(vector) else None
-    return Stream(count, has_dots=False) if is_one(matrix.strides[-3 - along]) and count * item <= SUMS else None
+    has_dots = is_one(matrix.strides[along])
+    if not is_one(vector if has_dots else matrix.strides[-3 - along]):
+        return None
+    length = k if has_dots else count
+    return Stream(count, has_dots, 1 if length * item <= SHORT else AT_ONCE)
 
 
 @final
@@ -132,7 +138,7 @@ class Product:
         self.least_rows = None if blas is None else least_rows(self.arrays, site.kernel().body.machine.vector_bytes)
         has_dots = self.is_column if self.stream is None else self.stream.has_dots
         along = x.shape[-1] if has_dots else x.shape[-2] if self.is_column else y.shape[-1]
-        vectors = VECTORS if blas is None or (self.stream is not None and has_dots) else 1
+        vectors = VECTORS if blas is None else self._ahead()
         vectors = vectors if self.least_rows is None else panels.VECTORS
         self.kernel = site.kernel([z.dtype], vectors, along)
         self._divide(has_dots=has_dots)
@@ -142,6 +148,10 @@ class Product:
         self.m, self.n, self.k = map(self.kernel.length, self.lengths)
         sizes = self.m, self.n, self.k
         self.panels = None if self.least_rows is None else Panels(site, self.kernel, self.arrays, sizes)
+
+    def _ahead(self) -> int:
+        """Vectors at once, beside BLAS: of rows of a matrix that is read one by one more than one."""
+        return AHEAD if self.stream is not None and self.stream.rows == 1 else 1
 
     def _divide(self, *, has_dots: bool) -> None:
         """Let threads share the sums of a matrix that is read once, or the columns of panels."""
@@ -205,7 +215,7 @@ class Product:
         """Some rows of z at a time, for as many columns as there are lanes; a column alone by lanes along the sums."""
         if self.is_column:
             with self.body.loop(0, self.m) as i:
-                self._dot(*self._at(places, i))
+                self._dots([self._at(places, i)])
             return
         together = ROWS if self.blas is None else 1
         most = self.lengths[0]
@@ -242,26 +252,29 @@ class Product:
         for r, value in zip(rows, found, strict=True):
             kernel.store(value.to(self.dtype), kernel.moved(z, [r], c.strides[-2:-1]), 1, block)
 
-    def _dot(self, x: Pointer, y: Pointer, z: Pointer) -> None:
-        """The sum of products of two vectors."""
+    def _dots(self, places: Sequence[Sequence[Pointer]]) -> None:
+        """Sums of products of two vectors each: of x and y, z."""
         (a, b, _), kernel, body = self.arrays, self.kernel, self.body
 
         def taken(block: Block, *last: Lanes) -> list[Lanes]:
-            loaded = kernel.load(x, a.strides[-1], block), kernel.load(y, b.strides[-2], block)
-            factor, element = map(self.terms.wide, loaded)
-            (total,) = self.terms.values(last)
-            more = self.terms.fused(total, factor, element)
-            mask = block.mask
-            return parts([more if mask is None else select(mask, more, total)])
+            found, mask = [], None
+            for (x, y, _), total in zip(places, self.terms.values(last), strict=True):
+                loaded = kernel.load(x, a.strides[-1], block), kernel.load(y, b.strides[-2], block)
+                factor, element = map(self.terms.wide, loaded)
+                more = self.terms.fused(total, factor, element)
+                mask = block.mask if mask is None else mask
+                found.append(more if mask is None else select(mask, more, total))
+            return parts(found)
 
-        whole, last = self.k & -body.lanes, parts([self.terms.zero()])
+        whole, last = self.k & -body.lanes, parts([self.terms.zero()] * len(places))
         last = body.fold(0, whole, body.lanes, last, lambda at, *so_far: taken(Block(at), *so_far))
         last = body.fold(
             whole, self.k, body.lanes, last, lambda at, *so_far: taken(kernel.partial(at, self.k), *so_far)
         )
-        found = self.terms.across(self.terms.values(last)[0])
-        with body.of(0):
-            body.store(found.to(self.dtype), z)
+        for (*_, z), value in zip(places, self.terms.values(last), strict=True):
+            found = self.terms.across(value)
+            with body.of(0):
+                body.store(found.to(self.dtype), z)
 
     # --- BLAS --------------------------------------------------------------------------------------------------------
 
@@ -296,24 +309,46 @@ class Product:
         """The matrix from its beginning to its end: a scalar product with each row, or each row added to the sums."""
         (x, y, z), (a, b, _), kernel, body = places, self.arrays, self.kernel, self.body
         low, high = kernel.bounds(stream.sums, first=True)
-        if stream.has_dots:
-            with body.loop(low, high) as at:
-                x = kernel.moved(x, [at], a.strides[-2:-1]) if self.is_column else x
-                y = y if self.is_column else kernel.moved(y, [at], b.strides[-1:])
-                self._dot(x, y, z.moved(at))
-            return
-        matrix, vector, strides = (x, y, (a.strides[-1], b.strides[-2]))
-        if not self.is_column:
-            matrix, vector, strides = (y, x, (b.strides[-2], a.strides[-1]))
-        kernel.rounds(low, high, lambda block: kernel.store(self.terms.zero(), z, 1, block), twice=True)
-        with body.loop(0, self.k) as at:
-            row, factor = kernel.moved(matrix, [at], strides[:1]), body.load(kernel.moved(vector, [at], strides[1:]))
 
-            def add(block: Block) -> None:
-                total = self.terms.fused(kernel.load(z, 1, block), factor, kernel.load(row, 1, block))
+        def multiply(first: Index, count: int) -> None:
+            rows = [first + r for r in range(count)]
+            xs = [kernel.moved(x, [at], a.strides[-2:-1]) if self.is_column else x for at in rows]
+            ys = [y if self.is_column else kernel.moved(y, [at], b.strides[-1:]) for at in rows]
+            self._dots([(*both, z.moved(at)) for *both, at in zip(xs, ys, rows, strict=True)])
+
+        def add(first: Index, count: int) -> None:
+            matrix, vector, strides = (x, y, (a.strides[-1], b.strides[-2]))
+            if not self.is_column:
+                matrix, vector, strides = (y, x, (b.strides[-2], a.strides[-1]))
+            pairs = []
+            for r in range(count):
+                row, one = (kernel.moved(v, [first + r], [n]) for v, n in zip((matrix, vector), strides, strict=True))
+                pairs.append((row, body.load(one)))
+
+            def more(block: Block) -> None:
+                total = kernel.load(z, 1, block)
+                for row, factor in pairs:
+                    total = self.terms.fused(total, factor, kernel.load(row, 1, block))
                 kernel.store(total, z, 1, block)
 
-            kernel.rounds(low, high, add, twice=True)
+            kernel.rounds(low, high, more, twice=True)
+
+        if stream.has_dots:
+            self._grouped(stream, (low, high), multiply)
+            return
+        kernel.rounds(low, high, lambda block: kernel.store(self.terms.zero(), z, 1, block), twice=True)
+        self._grouped(stream, (index(body, 0), self.k), add)
+
+    def _grouped(self, stream: Stream, ends: tuple[Index, Index], write: Callable[[Index, int], None]) -> None:
+        """Go through rows as many as are read at once, and through what is left."""
+        (low, high), body = ends, self.body
+        if stream.rows > 1:
+            whole = low + (high - low) // stream.rows * stream.rows
+            with body.loop(low, whole, stream.rows) as at:
+                write(at, stream.rows)
+            low = whole
+        with body.loop(low, high) as at:
+            write(at, 1)
 
     def _by_columns(self, blas: Blas, x: Pointer, y: Pointer, z: Pointer, end: Columns) -> None:
         """Some columns of z after others, so many as a second cache holds."""
