@@ -392,7 +392,8 @@ class Product:
             return []
 
         def many(first: Index, some: Index) -> list[Lanes]:
-            panels.write(places, first, first + some)
+            with body.outlined("multiplied_panels"):
+                panels.write(places, first, first + some)
             return []
 
         def some(first: Index, count: Index) -> None:
