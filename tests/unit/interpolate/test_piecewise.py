@@ -88,7 +88,20 @@ def test_outside_is_what_scipy_has_there(outside):
 
 
 def test_places_that_are_no_numbers_give_none():
-    assert np.isnan(OWN.CubicSpline([0.0, 1, 2, 3], [0.0, 1, 0, 1])(np.nan).eval())
+    spline = OWN.CubicSpline([0.0, 1, 2, 3], [0.0, 1, 0, 1])
+    for nu in range(4):  # pieces of the third derivative are constant
+        assert np.isnan(spline(np.nan, nu).eval())
+
+
+def test_three_points_of_a_length_that_is_known_late_are_a_parabola():
+    spline, slope = OWN.CubicSpline(X, Y), tg.vector("slope")
+    moved = tg.jvp(spline(V), Y, slope[:, None] * np.ones(2))
+    f = tg.function([X, Y, V, slope], [spline(V), moved])
+    for n in (3, 5):
+        x, y, places = points(n)
+        values, by_y = f(x, y, places[:, 0], x**2)
+        np.testing.assert_allclose(values, interpolate.CubicSpline(x, y)(places[:, 0]), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(by_y, np.stack([places[:, 0] ** 2] * 2, 1), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", MADE)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.errors import InputError, message
+from tg.graph.nodes import as_size_variable
 from tg.interpolate.piecewise import PPoly, along_first, column, known_length
 from tg.ops.calculus import diff
 from tg.ops.creation import zeros_like
 from tg.ops.elementwise.arithmetic import absolute, sign
-from tg.ops.elementwise.comparison import where
+from tg.ops.elementwise.comparison import equal, where
 from tg.ops.linalg.banded import solve_banded
 from tg.ops.reduction import max as largest
 from tg.ops.reduction import sum as total
@@ -68,7 +69,7 @@ def CubicSpline(x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extr
             derivative of first or second order, of the shape of y without its axis.
         extrapolate: as `PPoly` has it; "periodic" by default for a periodic spline, else True.
     Shapes:
-        x (n), y (..., n, ...); n at least 2, and at least 4 where it is not known
+        x (n), y (..., n, ...); n at least 2, and at least 3 where it is not known
     Raises:
         ShapeError: lengths differ.
         InputError: x is known and does not ascend; a condition is none of these.
@@ -121,6 +122,10 @@ def _slopes(wide: Variable, h: Variable, y: Variable, count: int | None, ends: t
     inner = 3 * (wide[1:] * slope[:-1] + wide[:-1] * slope[1:])
     start = _end(ends[0], h, wide, slope, -1)
     stop = _end(ends[1], h[::-1], wide[::-1], slope[::-1], 1)
+    if count is None and ends == ("not-a-knot", "not-a-knot"):
+        parabola = h[-1] * 0 + 1, h[-1] * 0 + 1, 2 * slope[-1]  # of three points both conditions are one
+        is_short = equal(as_size_variable(y.shape[0]), 3)
+        stop = tuple(where(is_short, a, b) for a, b in zip(parabola, stop, strict=True))
     zero = zeros_like(h[:1])
     band = stack(
         [

@@ -11,7 +11,7 @@ from tg.graph.nodes import Constant, Variable, as_size_variable
 from tg.ops.calculus import clip
 from tg.ops.cumulative import cumulative_sum
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import where
+from tg.ops.elementwise.comparison import isnan, where
 from tg.ops.elementwise.rounding import floor
 from tg.ops.indexing import take
 from tg.ops.shape import concatenate, expand_dims_at, moveaxis
@@ -90,7 +90,7 @@ class PPoly:
         """The values of pieces, at places that are counted from where each begins."""
         powers = take(self.c, number, 1, mode="promise")
         by = cast_variable(_beside(moved, powers[0], moved), powers.type.dtype)
-        y = powers[0]
+        y = powers[0] if self._count > 1 else where(isnan(by), np.nan, powers[0])
         for m in range(1, self._count):
             y = y * by + powers[m]
         return y
