@@ -303,6 +303,7 @@ def test_values_alone_note_no_steps():
             tg.ShapeError,
             r"odeint: the rate of y: found float64\[2\], needed float64\[\]",
         ),
+        ({"f": lambda t, y: None}, tg.InputError, r"odeint: the rate of y: found None, needed float64\[\]"),
         ({"f": lambda t, y: y * 1j}, tg.DtypeError, r"odeint: the rate of y: found complex128\[\], needed float64\[\]"),
     ],
 )

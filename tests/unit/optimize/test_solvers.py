@@ -236,6 +236,10 @@ def test_mistakes_are_told():
         (lambda: tg.optimize.root(lambda x: x[:1], x0), ShapeError, r"found float64\[1\], needed the shape of float64"),
         (lambda: tg.optimize.root(lambda x: {"a": x}, x0), InputError, "root: f"),
         (lambda: tg.optimize.root(lambda x: x, 1j * x0), DtypeError, "found complex128.*needed real numbers"),
+        (lambda: tg.optimize.root(lambda x: x, 1j), DtypeError, r"found complex128\[\], needed real numbers"),
+        (lambda: tg.optimize.root(lambda x: None, x0), InputError, "root: f: found None, needed an array"),
+        (lambda: tg.optimize.minimize(lambda x: None, x0), InputError, "minimize: f: found None, needed an array"),
+        (lambda: tg.optimize.least_squares(lambda x: None, x0), InputError, "squares: f: found None, needed an array"),
         (lambda: tg.optimize.fixed_point(lambda x: x, x0, depth=-1), InputError, "depth: found -1"),
         (lambda: tg.optimize.least_squares(lambda x: 1j * x, x0), DtypeError, "needed real numbers"),
     ):

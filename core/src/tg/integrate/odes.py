@@ -187,8 +187,12 @@ def _rate(value: Any, like: Variable, name: str) -> Variable:
     """A rate of change in the dtype and shape of its part of the state.
 
     Raises:
+        InputError: it is None.
         ShapeError, DtypeError: it is of another shape, or complex where the state is not.
     """
+    if value is None:
+        text = f"odeint: {name}: found None, needed {like.type}"
+        raise InputError(message(text, hint="a function without return gives None"))
     if is_weak(value):
         return zeros_like(like) + value  # type: ignore[no-any-return]
     found = as_variable(value)

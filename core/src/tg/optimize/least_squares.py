@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tg.errors import InputError, message
 from tg.gradient.api import grad
 from tg.gradient.matrices import jacobian
 from tg.ops.contraction import matmul
@@ -15,7 +16,7 @@ from tg.ops.elementwise.arithmetic import maximum, sqrt, square
 from tg.ops.elementwise.comparison import isfinite, where
 from tg.ops.iteration import while_loop
 from tg.ops.reduction import sum as sum_of
-from tg.optimize.solutions import End, Solution, implicit, joined, largest, limit, solved, tolerance, unknowns
+from tg.optimize.solutions import NOTHING, End, Solution, implicit, joined, largest, limit, solved, tolerance, unknowns
 from tg.variables.conversion import as_variable
 from tg.variables.structure import flatten
 
@@ -63,7 +64,10 @@ def least_squares(f: Callable[[Any], Any], x0: Any, *, tol: Any = None, maxiter:
     most = limit(maxiter, 100 * (point.start.shape[0] + 1), "least_squares")
 
     def residuals(x: Variable) -> Variable:
-        leaves = [as_variable(v) for v in flatten(f(point.nested(x)))[0]]
+        value = f(point.nested(x))
+        leaves = [as_variable(v) for v in flatten(value)[0]]
+        if not leaves:
+            raise InputError(message(f"least_squares: f: found {value!r}, needed an array", hint=NOTHING))
         return joined(leaves, dtype, "least_squares: f")
 
     def slope(x: Variable) -> Variable:

@@ -18,7 +18,18 @@ from tg.ops.iteration import scan, while_loop
 from tg.ops.norm import norm
 from tg.ops.shape import concatenate
 from tg.optimize.line_search import search
-from tg.optimize.solutions import End, Solution, chosen, eps_of, implicit, largest, limit, tolerance, unknowns
+from tg.optimize.solutions import (
+    End,
+    Solution,
+    chosen,
+    eps_of,
+    given_back,
+    implicit,
+    largest,
+    limit,
+    tolerance,
+    unknowns,
+)
 from tg.types.dtypes import is_float
 from tg.variables.conversion import as_variable
 from tg.variables.structure import short
@@ -94,7 +105,7 @@ def minimize(
 
 
 def _scalar(value: Any) -> Variable:
-    v = as_variable(value)
+    v = given_back(value, "minimize: f")
     if v.type.ndim or not is_float(v.type.dtype):
         raise InputError(message(f"minimize: f gave {v.type}, needed a real scalar"))
     return v

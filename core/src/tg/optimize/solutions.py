@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 
 FEW: Final = 512  # unknowns, of which a Jacobian has 2 MiB
+NOTHING: Final = "a function without return gives None"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,12 +106,23 @@ class Unknowns(NamedTuple):
             InputError: it is nested in another way.
             ShapeError: its leaves have other shapes.
         """
-        given = [as_variable(v) for v in self.structure.leaves_of(value, what)]
+        given = [given_back(v, what) for v in self.structure.leaves_of(value, what)]
         for path, v, own in zip(paths(self.structure), given, self.leaves, strict=True):
             pairs = zip(v.type.shape, own.type.shape, strict=False)
             if v.type.ndim != own.type.ndim or any(None not in (a, b) and a != b for a, b in pairs):
                 raise ShapeError(message(f"{what}: result{path}: found {v.type}, needed the shape of {own.type}"))
         return joined(given, self.start.type.dtype, what)
+
+
+def given_back(value: Any, what: str) -> Variable:
+    """What a function gives in one place.
+
+    Raises:
+        InputError: it is nothing.
+    """
+    if value is None:
+        raise InputError(message(f"{what}: found None, needed an array", hint=NOTHING))
+    return as_variable(value)
 
 
 def joined(leaves: Sequence[Variable], dtype: str, what: str) -> Variable:
@@ -144,7 +156,7 @@ def unknowns(f: Any, x0: Any, what: str) -> Unknowns:
     dtype = promote(*floats) if floats else "float64"
     leaves = []
     for v in given:
-        leaf = as_variable(v, dtype) if is_weak(v) else as_variable(v)
+        leaf = as_variable(v, dtype) if is_weak(v) and not isinstance(v, complex) else as_variable(v)
         leaves.append(leaf if is_inexact(leaf.type.dtype) else cast_variable(leaf, dtype))
     return Unknowns(joined(leaves, dtype, f"{what}: x0"), leaves, structure)
 
