@@ -90,3 +90,21 @@ def test_what_is_not_asked_for_stays_0_beside_an_infinite_slope():
     along = tg.jvp(tg.grad(tg.sum(tg.sqrt(X)), X), X, [1.0, 0.0])
     assert masks(along) > 0
     np.testing.assert_array_equal(along.eval({X: [4.0, 0.0]}), [-1 / 32, 0])
+
+
+def test_loops_within_loops_are_asked_about_once(monkeypatch):
+    a = tg.scalar("a")
+    asked, of = [], Regularity.of
+    monkeypatch.setattr(Regularity, "of", lambda self, v: asked.append(v) or of(self, v))
+
+    def nested(c, depth):
+        if not depth:
+            return tg.sin(c) * a
+        return tg.scan(lambda c, _: (nested(c * c - a, depth - 1), None), c, np.ones(3))[0]
+
+    counts = []
+    for depth in (1, 2, 4):
+        asked.clear()
+        tg.hessian(tg.optimize.root(lambda x, d=depth: nested(x, d) - 1, 1.0).x, a)
+        counts.append(len(asked))
+    assert counts[2] - counts[1] < 3 * (counts[1] - counts[0])  # with each level as many more, not times as many

@@ -296,7 +296,7 @@ def vjp_cond(
     known = functools.partial(supports.regularity.of_all, inputs[1:])
     parts = []
     for graph in op.branches:
-        inner, _, checks, made, _ = opened(graph)
+        inner, _, checks, made, *_ = opened(graph)
         given = {k: Variable(made[k].type) for k in flows}
         inside, flags, stated = inside_graph(given, are_wide, inner, known, supports.known(flows))
         found = cotangents_of([made[k] for k in flows], stated, inner, inner, supports=inside)
@@ -319,7 +319,7 @@ def jvp_cond(
     known = functools.partial(supports.regularity.of_all, inputs[1:])
     parts = []
     for graph in op.branches:
-        inner, written, checks, made, _ = opened(graph)
+        inner, written, checks, made, *_ = opened(graph)
         flows = {k: Variable(inner[k].type) for k in given}
         inside, flags, stated = inside_graph(flows, are_wide, inner, known, supports.known(given))
         found = tangents_of(made, [inner[k] for k in given], stated, inner, supports=inside)

@@ -361,7 +361,7 @@ class Tools(BatchTools):
         pairs = [(k, dy) for k, dy in enumerate(cotangents) if dy is not None]
         if not pairs:
             return [None] * len(inputs)
-        inner, _, checks, outputs, _ = opened(graph)
+        inner, _, checks, outputs, *_ = opened(graph)
         given = [Variable(dy.type) for _, dy in pairs]
         inside = self.supports.inside([*inner, *given], [*inputs, *(dy for _, dy in pairs)])
         stated = [inside.stand_in(v, self.supports.of(dy), dy) for v, (_, dy) in zip(given, pairs, strict=True)]

@@ -183,7 +183,7 @@ class ForwardTools:
     def jvp_call(self, graph: FrozenGraph, inputs: Sequence[Variable], tangents: Sequence[Variable | None]) -> Tangents:
         """The tangents of the outputs of an inner graph: one call of its pushforward."""
         pairs = [(k, t) for k, t in enumerate(tangents) if t is not None]
-        inner, _, checks, outputs, _ = opened(graph)
+        inner, _, checks, outputs, *_ = opened(graph)
         given = [Variable(t.type) for _, t in pairs]
         inside = self.supports.inside([*inner, *given], [*inputs, *(t for _, t in pairs)])
         stated = [inside.stand_in(v, self.supports.of(t), t) for v, (_, t) in zip(given, pairs, strict=True)]

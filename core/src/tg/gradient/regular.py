@@ -365,29 +365,25 @@ def _update(node: Any, parts: Sequence[int]) -> int:
 
 
 def _of_graph(graph: FrozenGraph, parts: Sequence[int]) -> list[int]:
-    """What is known of the outputs of a graph."""
-    whole = opened(graph)
-    return _of_outputs(whole.outputs, whole.inputs, parts)
-
-
-def _of_outputs(outputs: Sequence[Variable], inner: Sequence[Variable], parts: Sequence[int]) -> list[int]:
-    found = Regularity(inner, lambda: parts)
-    return [*map(found.of, outputs)]
+    """What is known of the outputs of a graph; kept, as loops within loops ask for the same again and again."""
+    whole, key = opened(graph), tuple(parts)
+    if key not in whole.regular:
+        found = Regularity(whole.inputs, lambda: key)
+        whole.regular[key] = [*map(found.of, whole.outputs)]
+    return whole.regular[key]
 
 
 def _steps(op: Scan | While, parts: Sequence[int]) -> tuple[list[int], list[int]]:
     """What is known of the operands of a step, and of its results."""
     n, given = op.carries, list(parts[getattr(op, "first", 0) :])
-    whole = opened(op.body)
-    inner, outputs = whole.inputs, whole.outputs
     for _ in range(MOST_STEPS):
-        after = _of_outputs(outputs, inner, given)
+        after = _of_graph(op.body, given)
         kept = [a & b for a, b in zip(given[:n], after[:n], strict=True)]
         if kept == given[:n]:
             return given, after
         given[:n] = kept
     given[:n] = [0] * n
-    return given, _of_outputs(outputs, inner, given)
+    return given, _of_graph(op.body, given)
 
 
 def _scan(node: Any, parts: Sequence[int]) -> list[int]:

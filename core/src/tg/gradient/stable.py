@@ -62,6 +62,7 @@ class Opened(NamedTuple):
     checks: list[Check]
     outputs: list[Variable]  # in stable forms
     reads: list[int]  # of each output the inputs on which it depends through floating values, as bits
+    regular: dict[tuple[int, ...], list[int]]  # what is known of outputs, by what is known of inputs
 
 
 def opened(graph: FrozenGraph) -> Opened:
@@ -72,7 +73,7 @@ def opened(graph: FrozenGraph) -> Opened:
         inputs = [Variable(t) for t in graph.input_types]
         written, checks = graph.instantiate_with_checks(inputs)
         outputs = stable(written, inputs)[0]
-        found = Opened(inputs, written, checks, outputs, leaves_below(outputs, inputs))
+        found = Opened(inputs, written, checks, outputs, leaves_below(outputs, inputs), {})
         graph.keep_opened(rules, found)
     return found
 
