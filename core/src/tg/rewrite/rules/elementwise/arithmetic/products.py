@@ -175,9 +175,9 @@ SMALLER: Final = 4  # times, what is divided in the place of what would be
 
 
 def _of_smaller(node: Apply, outputs: Any) -> Variable | None:
-    """x * z / y as (x / y) * z where x and y are repeated along axes of z. A half has little room for x / y."""
+    """x * z / y as (x / y) * z where x and y are repeated along axes of z. A float32 has little room for x / y."""
     product, y = node.inputs
-    if not is_made_by(product, multiply) or product.type.dtype not in ("float32", "float64"):
+    if not is_made_by(product, multiply) or product.type.dtype != "float64":
         return None
     shapes: Any = [v.type.shape for v in (outputs[0], *product.inputs, y)]
     if any(None in shape for shape in shapes):
