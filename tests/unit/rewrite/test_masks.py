@@ -247,15 +247,3 @@ def test_a_choice_is_decided_by_a_condition_that_it_is_a_part_of():
     a, b = (tg.tensor(n, dtype="bool", shape=(3, 4)) for n in "ab")
     inner = tg.where(a, x, 0.0) * y
     assert rewritten([x, y, a, b], tg.where(a & b, inner, 1.0)) == rewritten([x, y, a, b], tg.where(a & b, x * y, 1.0))
-
-
-@pytest.mark.parametrize(("rows", "count"), [(4, 0), (2000, 1)])
-def test_small_masks_that_are_repeated_are_constants(rows, count):
-    row = tg.constant(np.array([True, False]))
-    repeated = tg.broadcast_to(row, (rows, 2))
-    x = tg.tensor("x", shape=(rows, 2))
-    frozen = rewritten([x], tg.any(repeated, axis=1) & (x[:, 0] > 0))
-    assert sum(node.op.name in ("BroadcastTo", "Reduce") for node in frozen.nodes) >= count
-    assert count or not any(node.op.name in ("BroadcastTo", "Reduce") for node in frozen.nodes)
-    given = np.linspace(-1, 1, 2 * rows).reshape(rows, 2)
-    np.testing.assert_array_equal(interpret(frozen, [given])[0], given[:, 0] > 0)

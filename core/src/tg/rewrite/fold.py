@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 LARGEST: Final = 1 << 20  # bytes of a folded result
 LARGEST_PRODUCT: Final = 1 << 14  # elements of a result that is larger than its operands together
-LARGEST_ROWS: Final = 1 << 10  # elements of a mask that is repeated: it may meet others
 LARGEST_MASK: Final = 1 << 18  # elements of a mask that is: masks of derivatives are written into zeros, and read often
 
 
@@ -73,8 +72,6 @@ def _is_small(node: Apply, operands: Sequence[Constant], result: TensorType) -> 
     given = sum(v.data.size for v in operands)
     if result.dtype == BOOL and node.op.gathers:
         return count <= LARGEST_MASK
-    if result.dtype == BOOL and node.op.repeats and given > 1:
-        return count <= LARGEST_ROWS
     may_grow = node.op.pointwise or not given
     return bool(count <= max(given, 1) or (may_grow and count <= LARGEST_PRODUCT))
 
