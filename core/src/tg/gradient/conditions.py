@@ -210,6 +210,28 @@ def narrow(c: Variable) -> Variable:
     return v if not v.type.ndim else c
 
 
+def without_places(s: Condition) -> Condition:
+    """A condition without its part that says into which places something was written: that no value decides."""
+    scalar, mask = factors_of(s)
+    return s if isinstance(mask, Variable) and _is_decided_by_values(mask) else scalar
+
+
+def _is_decided_by_values(mask: Variable) -> bool:
+    """Whether a mask is made of more than truths that the program writes, moved and written into one another."""
+    stack, seen = [mask], {id(mask)}
+    while stack:
+        v = stack.pop()
+        if isinstance(v, Constant):
+            continue
+        below = [] if v.apply is None else [u for u in v.apply.inputs if u.type.dtype == BOOL]
+        if not below or len(seen) > MOST_PARTS:
+            return True
+        fresh = [u for u in below if id(u) not in seen]
+        seen.update(map(id, fresh))
+        stack += fresh
+    return False
+
+
 def anywhere(s: Condition, v: Variable) -> Condition:
     """Whether a condition of a value holds of one of its elements."""
     if isinstance(s, bool) or not s.type.ndim:

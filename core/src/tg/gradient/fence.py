@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tg.gradient.conditions import computed, disjunction, has_axes, implies, narrow
-from tg.gradient.reading import READERS, is_zero
-from tg.gradient.selection import or_zero, stripped
+from tg.gradient.conditions import computed, disjunction, has_axes, narrow, without_places
+from tg.gradient.reading import READERS
+from tg.gradient.selection import is_chosen_within, or_zero, stripped
 from tg.graph.nodes import Variable
-from tg.ops.elementwise.comparison import logical_or, where
+from tg.ops.cumulative import Accumulate, CumProdPullback
+from tg.ops.elementwise.arithmetic import multiply
+from tg.ops.elementwise.comparison import logical_or
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.reduction import Reduce
 from tg.ops.shape import expand_dims_at
@@ -33,7 +35,9 @@ MATRIX = 2  # axes
 def fenced(supports: Supports, node: Apply, given: Values, rule: Callable[[Values], Values]) -> Values:
     """Cotangents of operands, or tangents of results, 0 by selection where those that the rule is given are."""
     op = node.op
-    if isinstance(op, Elementwise) or (not op.by_matrix and (node.key in READERS or op.graph_fields)):
+    is_running = type(op) is CumProdPullback or (type(op) is Accumulate and op.fn is multiply)
+    knows = isinstance(op, Elementwise) or node.key in READERS or bool(op.graph_fields)
+    if knows and not op.by_matrix and not is_running:
         return rule(given)
     known = [(v, supports.of(v).selected) for v in given if v is not None]
     if any(s is True for _, s in known):
@@ -55,7 +59,8 @@ def _has_batch(v: Variable, other: Variable, batch: int) -> bool:
 
 
 def _of_batch(s: Condition, v: Variable, batch: int) -> Condition:
-    """Where something is selected: a condition with the axes of a batch alone, or a scalar."""
+    """Where something is selected by values: a condition with the axes of a batch alone, or a scalar."""
+    s = without_places(s)
     if isinstance(s, bool) or not s.type.ndim:
         return s
     scalar = narrow(s)
@@ -68,10 +73,8 @@ def _of_batch(s: Condition, v: Variable, batch: int) -> Condition:
 def _chosen(condition: Condition, v: Variable, batch: int) -> Variable | None:
     if isinstance(condition, bool):
         return v if condition else None
-    if v.apply is not None and v.apply.key is where:
-        own, _, other = v.apply.inputs
-        if is_zero(other) and implies(narrow(own), condition):
-            return v
+    if is_chosen_within(v, condition):
+        return v
     rest = v.type.ndim - batch
     if has_axes(condition) and rest:
         condition = expand_dims_at(condition, tuple(range(-rest, 0)))

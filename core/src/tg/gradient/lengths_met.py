@@ -7,14 +7,15 @@ operand out has another shape wherever the others have a length of 1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from tg.graph.nodes import Variable
 from tg.graph.traversal import key_of
 from tg.ops.elementwise.record import Elementwise
 from tg.types.lengths import same
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Apply
 
     Met = tuple[frozenset[object], ...]  # for each axis; a known length other than 1 alone
 
@@ -38,30 +39,41 @@ class LengthsMet:
             own = _own(u)
             if node is None or all(axis == ONE or isinstance(next(iter(axis)), int) for axis in own):
                 found[key] = own
-            elif missing := [w for w in node.inputs if w.type.shape and key_of(w) not in found]:
+            elif missing := [w for w in (*node.inputs, *_named(u)) if w.type.shape and key_of(w) not in found]:
                 stack.extend(missing)
                 continue
             elif key not in found:
-                found[key] = self._together(node, own)
+                found[key] = self._together(u, node, own)
             stack.pop()
         return found[key_of(v)]
 
-    def _together(self, node: Apply, own: Met) -> Met:
-        """Those of a result: of operands along the same axis, or of which an axis has its length."""
+    def _together(self, v: Variable, node: Apply, own: Met) -> Met:
+        """Those of a result: of operands along the same axis, or of the value by whose axis its length is known."""
         operands = [(_own(w), self.found[key_of(w)]) for w in node.inputs if w.type.shape]
         axes = []
         for k, axis in enumerate(own):
-            if axis == ONE:
-                axes.append(axis)
-                continue
             last = len(own) - k
-            if type(node.op) is Elementwise:
+            if axis == ONE:
+                met = [axis]
+            elif type(node.op) is Elementwise:
                 met = [lengths[-last] for _, lengths in operands if len(lengths) >= last]
             else:
                 pairs = (pair for one in operands for pair in zip(*one, strict=True))
-                met = [together for length, together in pairs if length == axis] or [axis]
+                met = [together for length, together in pairs if length == axis] or [self._by_name(v, k, axis)]
             axes.append(_merged(frozenset().union(*met)))
         return tuple(axes)
+
+    def _by_name(self, v: Variable, axis: int, own: frozenset[object]) -> frozenset[object]:
+        """The lengths of an axis that is known as that of another value."""
+        atom: Any = getattr(v.shape[axis], "atom", None)
+        is_named = any(atom is not None and getattr(atom, "owner", None) is w for w in _named(v))
+        return self.found[key_of(atom.owner)][atom.axis] if is_named else own
+
+
+def _named(v: Variable) -> list[Variable]:
+    """The values by whose axes the lengths of another are known."""
+    owners = [getattr(getattr(n, "atom", None), "owner", None) for n in v.shape]
+    return [w for w in owners if isinstance(w, Variable) and w.apply is not v.apply]
 
 
 def _own(v: Variable) -> Met:

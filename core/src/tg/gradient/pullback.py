@@ -23,7 +23,7 @@ from tg.gradient.conditions import both, either, wide
 from tg.gradient.fence import fenced
 from tg.gradient.infinities import through_sum
 from tg.gradient.reading import KINKS
-from tg.gradient.selection import Supports, inside, or_zero
+from tg.gradient.selection import Supports, inside, is_chosen_within, or_zero
 from tg.gradient.stable import opened
 from tg.graph import loc as locs
 from tg.graph.collector import paused
@@ -242,7 +242,7 @@ class Tools(BatchTools):
         slope, support = d.slope, self.supports.of(dy)
         at = both(d.at, both(support.selected, support.asked))  # of a zero there is no convention
         if at is False or is_complex(dy.type.dtype):
-            return multiply(dy, slope)
+            return self._selected(dy, multiply(dy, slope))
         if not self.turns:
             other = support.inward if self.forward else support.outward
             undefined = both(at, either(support.inward, support.outward) if d.again else other)
@@ -250,7 +250,12 @@ class Tools(BatchTools):
                 slope = where(undefined, numpy_dtype(slope.type.dtype).type(np.nan), slope)
         self.supports.kinks = True
         fn = product_past_kink if self.forward != d.again else product_at_kink
-        return inside(dy, lambda x: fn(at, x, slope))
+        return self._selected(dy, inside(dy, lambda x: fn(at, x, slope)))
+
+    def _selected(self, dy: Variable, made: Variable) -> Variable:
+        """A product with a slope that is NaN where its operand is, 0 where the other factor is 0 by selection."""
+        selected = self.supports.of(dy).selected
+        return made if isinstance(selected, bool) or is_chosen_within(made, selected) else or_zero(selected, made)
 
     def pullback_of_elementwise(
         self,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from tg.gradient.conditions import any_along, both, carried, computed, either, has_axes, implies, narrow
+from tg.gradient.conditions import any_along, both, carried, computed, either, has_axes, implies, narrow, without_places
 from tg.gradient.reading import (
     ASKED,
     EVERYWHERE,
@@ -257,10 +257,16 @@ class Supports:
         return of_rows
 
     def _opposite_of(self, support: Support, *factors: Variable) -> Support:
-        """A support for what is multiplied by some factors: it does not matter beside finite ones."""
-        if support is EVERYWHERE:
-            return support
-        return EVERYWHERE if all(_is_finite(v) or self.is_regular(v) for v in factors) else support
+        """A support for what is multiplied by some factors: it does not matter beside finite ones.
+
+        Beside those that are finite wherever the operands of the program are, only what depends on values does: that is
+        branches that are not taken, not the places into which a cotangent was written.
+        """
+        if support is EVERYWHERE or all(map(_is_finite, factors)):
+            return EVERYWHERE
+        if all(_is_finite(v) or self.is_regular(v) for v in factors):
+            return normalized(support._replace(asked=True, selected=without_places(support.selected)))
+        return support
 
     def is_regular(self, v: Variable) -> bool:
         """Whether a value is finite wherever the operands of the program are."""
@@ -425,6 +431,14 @@ def _zero(dtype: str) -> Constant:
 def or_zero(c: Variable, x: Variable) -> Variable:
     """A value where a condition holds, and else 0."""
     return where.op.result((c, x, zero_of(x)), x.type.dtype)
+
+
+def is_chosen_within(v: Variable, s: Variable) -> bool:
+    """Whether a value is a choice between another and 0, by a condition that holds only where another does."""
+    if v.apply is None or v.apply.key is not where:
+        return False
+    c, _, y = v.apply.inputs
+    return is_zero(y) and implies(narrow(c), s)
 
 
 def inside(a: Variable, fn: Callable[[Variable], Variable]) -> Variable:
