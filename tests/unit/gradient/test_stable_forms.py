@@ -38,6 +38,15 @@ def test_vectors_of_lengths_of_their_own(name, lengths):
         np.testing.assert_allclose(v, needed, rtol=1e-13, atol=1e-300)
 
 
+def test_lengths_that_a_number_says_are_met_as_others():
+    """The length of what is repeated may be the value of a scalar, that of an axis of another expression."""
+    x, s = tg.matrix("x"), tg.tensor("s", shape=(None, None, None))
+    rows = tg.broadcast_to(tg.sum(s, axis=(1, 2)), (x.shape[0],))
+    cost = tg.sum(tg.log(tg.exp(x[:, 0]) + tg.exp(rows)))
+    slope = tg.function([x, s], tg.grad(cost, x), backend="perform")(np.array([[800.0], [-800.0]]), np.zeros((2, 1, 1)))
+    np.testing.assert_array_equal(slope, [[1], [0]])
+
+
 def test_a_form_that_leaves_an_operand_out_needs_its_length():
     """where(c, x, x) is x, but for its length: of a condition of three elements and an x of one it is three."""
     c, x = tg.vector("c", "bool"), tg.vector("x")

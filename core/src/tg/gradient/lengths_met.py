@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tg.graph.nodes import Variable
 from tg.graph.traversal import key_of
 from tg.ops.elementwise.record import Elementwise
-from tg.types.lengths import same
+from tg.types.lengths import AxisLength, same
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply
+    from tg.graph.nodes import Apply, Variable
 
     Met = tuple[frozenset[object], ...]  # for each axis; a known length other than 1 alone
 
@@ -66,14 +65,16 @@ class LengthsMet:
     def _by_name(self, v: Variable, axis: int, own: frozenset[object]) -> frozenset[object]:
         """The lengths of an axis that is known as that of another value."""
         atom: Any = getattr(v.shape[axis], "atom", None)
-        is_named = any(atom is not None and getattr(atom, "owner", None) is w for w in _named(v))
-        return self.found[key_of(atom.owner)][atom.axis] if is_named else own
+        if type(atom) is not AxisLength or key_of(atom.owner) not in self.found:  # type: ignore[arg-type]
+            return own
+        return self.found[key_of(atom.owner)][atom.axis]  # type: ignore[arg-type]
 
 
 def _named(v: Variable) -> list[Variable]:
     """The values by whose axes the lengths of another are known."""
-    owners = [getattr(getattr(n, "atom", None), "owner", None) for n in v.shape]
-    return [w for w in owners if isinstance(w, Variable) and w.apply is not v.apply]
+    atoms = [getattr(n, "atom", None) for n in v.shape]
+    owners: list[Any] = [atom.owner for atom in atoms if type(atom) is AxisLength]
+    return [w for w in owners if w.apply is not v.apply]
 
 
 def _own(v: Variable) -> Met:
