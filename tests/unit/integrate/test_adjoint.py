@@ -25,6 +25,7 @@ def test_gradients_are_those_of_the_closed_form():
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.long(minutes=1)
 def test_gradients_of_what_is_captured_have_its_structure():
     a, y0 = tg.matrix("a"), tg.vector("y0")
     matrix = np.array([[0.1, 1.0], [-1.0, -0.2]])

@@ -162,6 +162,7 @@ def test_the_slope_by_a_time_is_the_rate_there():
     np.testing.assert_allclose(curvature, np.cos(s) - t * np.sin(s) * t * np.cos(s), rtol=1e-12)
 
 
+@pytest.mark.long(minutes=1)
 def test_what_the_function_captures_has_derivatives_of_its_own_shape():
     a = tg.matrix("a")
     y0 = np.array([1.0, -0.5, 0.25])
@@ -173,6 +174,7 @@ def test_what_the_function_captures_has_derivatives_of_its_own_shape():
     np.testing.assert_allclose(*found, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.long(minutes=1)
 def test_gradients_are_those_of_jax():
     jax = pytest.importorskip("jax")
     from jax.experimental.ode import odeint

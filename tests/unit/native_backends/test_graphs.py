@@ -263,6 +263,7 @@ def cut(x, y, joined, steps):
     return x
 
 
+@pytest.mark.sampled(2)
 def test_lengths_in_lengths_grow_with_the_program_and_not_as_its_powers(backend):
     x, y = vector("x"), vector("y")
     found = cut(x, y, tg.concatenate, 14)  # written out the last length has 3**14 words
