@@ -135,9 +135,9 @@ def logistic(t):
     return tg.sum(y * tg.sin(1 + tg.arange(4)))
 
 
-@pytest.mark.parametrize("method", ["RK45", "rk4"])
-def test_derivatives_of_both_modes_and_orders_are_those_of_the_closed_form(method):
-    y = ODEINT(lambda t, y: R * y * (1 - y), Y0, T, method=method, rtol=1e-8, atol=1e-8, steps=40)
+@pytest.mark.parametrize(("method", "steps"), [("RK45", None), ("rk4", 40)])
+def test_derivatives_of_both_modes_and_orders_are_those_of_the_closed_form(method, steps):
+    y = ODEINT(lambda t, y: R * y * (1 - y), Y0, T, method=method, rtol=1e-8, atol=1e-8, steps=steps)
     own, exact = tg.sum(y * tg.sin(1 + tg.arange(4))), logistic(T)
     at = {R: 1.3, Y0: 0.2, T: TIMES}
     tolerance = {"rtol": 2e-6, "atol": 1e-7}
@@ -313,3 +313,25 @@ def test_mistakes_are_told(options, error, text):
     given = {"f": lambda t, y: -y, "y0": 1.0, "t": [0.0, 1.0]} | options
     with pytest.raises(error, match=text):
         ODEINT(**given)
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "name"),
+    [
+        ("RK45", {"steps": 3}, "steps"),
+        ("RK23", {"checkpoint": True}, "checkpoint"),
+        ("rk4", {"first_step": 0.1}, "first"),
+    ],
+)
+def test_options_that_a_method_does_not_take_are_refused(method, options, name):
+    with pytest.raises(tg.errors.InputError, match=f"odeint: {name}.*method='{method}'"):
+        tg.integrate.odeint(lambda t, y: -y, 1.0, [0.0, 1.0], method=method, **options)
+
+
+@pytest.mark.parametrize("method", ["RK45", "rk4"])
+def test_no_times_are_told_when_the_function_is_called(method):
+    t = tg.vector("t")
+    f = tg.function([t], tg.integrate.odeint(lambda t, y: -y, 1.0, t, method=method), backend="perform")
+    np.testing.assert_allclose(f([0.0, 1.0])[-1], np.exp(-1), rtol=0.03)
+    with pytest.raises(tg.errors.ShapeError, match="odeint: t: found no times"):
+        f(np.zeros(0))

@@ -170,3 +170,27 @@ def test_backends_agree(backend):
     values, slopes = run(x, y, places)
     np.testing.assert_allclose(values, other, rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(slopes, exact(x, y, places)[1], rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("spline", "least"),
+    [
+        (tg.interpolate.CubicSpline, 3),
+        (lambda x, y: tg.interpolate.CubicSpline(x, y, bc_type="periodic"), 4),
+        (tg.interpolate.PchipInterpolator, 3),
+        (tg.interpolate.Akima1DInterpolator, 3),
+    ],
+)
+def test_too_few_points_of_a_number_that_is_not_known_are_told(spline, least):
+    x, y = tg.vector("x"), tg.vector("y")
+    f = tg.function([x, y], spline(x, y)(0.5), backend="perform")
+    values = np.array([0.0, 1.0, 0.5, 0.0])
+    known = spline(np.arange(least), values[-least:])(0.5).eval()
+    np.testing.assert_allclose(f(np.arange(least, dtype=float), values[-least:]), known, rtol=1e-12)
+    with pytest.raises(tg.errors.ShapeError, match=f"found {least - 1} points, needed at least {least}"):
+        f(np.arange(least - 1, dtype=float), values[: least - 1])
+
+
+def test_knots_that_are_nan_are_refused():
+    with pytest.raises(tg.errors.InputError, match="descend or are NaN"):
+        tg.interpolate.bspline_basis([0.5], [0.0, 0.0, np.nan, 1.0, 1.0, 1.0], 1)

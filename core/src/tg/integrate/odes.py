@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tg.errors import DtypeError, InputError, ShapeError, message
+from tg.graph.checks import Descriptor
 from tg.graph.nodes import Constant, Variable, as_size_variable
 from tg.integrate import adaptive
 from tg.integrate.adaptive import Problem
@@ -16,11 +17,12 @@ from tg.integrate.adjoint import states_by_adjoint
 from tg.integrate.control import Tolerance
 from tg.integrate.fixed import states_by_fixed_steps
 from tg.integrate.methods import METHODS
+from tg.ops.assumptions import required
 from tg.ops.control import stop_gradient
 from tg.ops.creation import zeros_like
 from tg.ops.elementwise.arithmetic import maximum
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import equal
+from tg.ops.elementwise.comparison import equal, greater
 from tg.ops.inner import repeated
 from tg.ops.shape import concatenate
 from tg.types.dtypes import dtype_name, float_limits, is_complex, is_inexact, numpy_dtype
@@ -53,7 +55,7 @@ def odeint(
     method: str = "RK45",
     rtol: Any = 1.49e-8,
     atol: Any = 1.49e-8,
-    steps: int = 1,
+    steps: int | None = None,
     first_step: Any = None,
     max_steps: int = 1000,
     checkpoint: bool = False,
@@ -72,8 +74,8 @@ def odeint(
             "midpoint", "heun", "rk4", of steps of one length between two times.
         rtol, atol: a step may have the error atol + rtol * abs(y), as a root of a mean square over all of y; atol may
             be nested as y is. A relative error below 100 units in the last place counts as that.
-        steps: how many between two times, of methods with steps of one length.
-        first_step: the length of the first try; by default it follows from f.
+        steps: how many between two times, of methods with steps of one length; one by default.
+        first_step: the length of the first try, of the others; by default it follows from f.
         max_steps: the most tries of steps in all; reverse mode has room for as many states.
         checkpoint: reverse mode keeps the states at the times alone, and makes the steps between again, of methods with
             steps of one length.
@@ -89,9 +91,9 @@ def odeint(
         the states, with an axis of time in front of each leaf, the first of which is y0. From the time on that is not
         reached, because steps became too short or too many, they are NaN, as derivatives are.
     Raises:
-        InputError: f gives another structure; no such method or adjoint; a number is outside its bounds; t is
-            known to turn back.
-        ShapeError: t is no vector; a rate is of another shape than its part of y.
+        InputError: f gives another structure; no such method or adjoint; a number is outside its bounds; the method
+            does not take an option; t is known to turn back.
+        ShapeError: t is no vector, or has no times; a rate is of another shape than its part of y.
         DtypeError: a rate is complex where y is not.
     Source:
         Steps, errors and the polynomials between are those of `scipy.integrate.solve_ivp`; the tolerances are those of
@@ -110,10 +112,16 @@ def odeint(
     if adjoint not in SOLVERS or (adjoint != "direct" and not solver.difference):
         needed = "'direct' or, of methods whose steps are as long as the error allows, 'backsolve'"
         raise InputError(message(f"odeint: adjoint: found {adjoint!r}, needed {needed}"))
+    count = _count("steps", 1 if steps is None else steps)
+    unused = {"steps": steps, "checkpoint": checkpoint or None} if solver.difference else {"first_step": first_step}
+    for name, value in unused.items():
+        if value is not None:
+            whose = "of one length" if solver.difference else "as long as the error allows"
+            text = f"odeint: {name}: found {value!r} with method={method!r}, needed a method with steps {whose}"
+            raise InputError(message(text))
     leaves, structure = _state(y0)
     times = _times(t, leaves)
     rates = _rates(f, args, structure, leaves)
-    count = _count("steps", steps)
     with repeated("odeint"):
         if solver.difference:
             tolerance = _tolerance(rtol, atol, y0, times.type.dtype)
@@ -166,6 +174,10 @@ def _times(t: Any, leaves: Sequence[Variable]) -> Variable:
         moves = np.diff(np.asarray(found.data, np.float64))
         if not (np.all(moves >= 0) or np.all(moves <= 0)):
             raise InputError(message("odeint: t: found times that turn back, needed ones that increase or decrease"))
+    if found.type.shape == (None,):
+        count = as_size_variable(found.shape[0])
+        failure = Descriptor("ShapeError", "odeint: t: found no times, needed the first that of y0")
+        found = required(found, greater(count, 0), [], failure)
     dtype = np.empty(0, numpy_dtype(promote(*(v.type.dtype for v in leaves)))).real.dtype
     if type(found) is Constant:
         return constant(found.data.astype(dtype))

@@ -176,15 +176,15 @@ def knots(what: str, t: Any, k: int) -> Variable:
 
     Raises:
         ShapeError: it is no vector, or too short.
-        InputError: it is known and descends.
+        InputError: it is known and does not ascend.
     """
     found = as_variable(t)
     n = found.type.shape[0] if found.type.ndim == 1 else 0
     if n is not None and n < 2 * k + 2:
         text = f"{what}: t: found {found.type}, needed a vector of at least {2 * k + 2} knots for degree {k}"
         raise ShapeError(message(text))
-    if type(found) is Constant and np.any(np.diff(np.asarray(found.data, np.float64)) < 0):
-        raise InputError(message(f"{what}: t: found knots that descend, needed t[i] <= t[i + 1]"))
+    if type(found) is Constant and not np.all(np.diff(np.asarray(found.data, np.float64)) >= 0):
+        raise InputError(message(f"{what}: t: found knots that descend or are NaN, needed t[i] <= t[i + 1]"))
     return found if is_inexact(found.type.dtype) else cast_variable(found, "float64")
 
 

@@ -69,7 +69,7 @@ def CubicSpline(x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extr
             derivative of first or second order, of the shape of y without its axis.
         extrapolate: as `PPoly` has it; "periodic" by default for a periodic spline, else True.
     Shapes:
-        x (n), y (..., n, ...); n at least 2, and at least 3 where it is not known
+        x (n), y (..., n, ...); n at least 2, and where it is not known 3, of a periodic spline 4
     Raises:
         ShapeError: lengths differ.
         InputError: x is known and does not ascend; a condition is none of these.
@@ -82,8 +82,9 @@ def CubicSpline(x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extr
         >>> [round(float(v.eval()), 2) for v in (f(1.0), f(1.0, 1), f.integrate(0, np.pi))]
         [0.84, 0.54, 2.0]
     """
-    edges, values, front = along_first("CubicSpline", x, y, axis)
-    h, ends = diff(edges), _conditions(bc_type)
+    ends = _conditions(bc_type)
+    edges, values, front = along_first("CubicSpline", x, y, axis, 4 if ends[0] == "periodic" else 3)
+    h = diff(edges)
     count = known_length(edges, values)
     slopes = (_periodic if ends[0] == "periodic" else _slopes)(column(h, values), h, values, count, ends)
     if extrapolate is None:
@@ -209,7 +210,7 @@ def PchipInterpolator(x: Any, y: Any, axis: int = 0, extrapolate: Any = None) ->
         >>> f([0.5, 1.5, 2.5]).eval().tolist()
         [0.0, 0.5, 1.0]
     """
-    edges, values, front = along_first("PchipInterpolator", x, y, axis)
+    edges, values, front = along_first("PchipInterpolator", x, y, axis, 3)
     h = column(diff(edges), values)
     slope = diff(values, 1, 0) / h
     if known_length(edges, values) == 2:
@@ -253,7 +254,7 @@ def Akima1DInterpolator(  # noqa: N802
     """
     if method not in ("akima", "makima"):
         raise InputError(message(f"Akima1DInterpolator: method: found {method!r}, needed 'akima' or 'makima'"))
-    edges, values, front = along_first("Akima1DInterpolator", x, y, axis)
+    edges, values, front = along_first("Akima1DInterpolator", x, y, axis, 3)
     inner = diff(values, 1, 0) / column(diff(edges), values)
     if known_length(edges, values) == 2:
         slopes = concatenate([inner, inner], 0)

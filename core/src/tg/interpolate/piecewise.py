@@ -7,11 +7,13 @@ from typing import Any, final
 import numpy as np
 
 from tg.errors import InputError, ShapeError, message
+from tg.graph.checks import Descriptor
 from tg.graph.nodes import Constant, Variable, as_size_variable
+from tg.ops.assumptions import required
 from tg.ops.calculus import clip
 from tg.ops.cumulative import cumulative_sum
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import isnan, where
+from tg.ops.elementwise.comparison import greater_equal, isnan, where
 from tg.ops.elementwise.rounding import floor
 from tg.ops.indexing import take
 from tg.ops.shape import concatenate, expand_dims_at, moveaxis
@@ -206,11 +208,14 @@ def breakpoints(what: str, x: Any) -> Variable:
     return found if is_inexact(found.type.dtype) else cast_variable(found, "float64")
 
 
-def along_first(what: str, x: Any, y: Any, axis: int) -> tuple[Variable, Variable, int]:
+def along_first(what: str, x: Any, y: Any, axis: int, least: int = 2) -> tuple[Variable, Variable, int]:
     """Breakpoints, values with their axis in front, and that axis counted from the front.
 
+    Args:
+        least: how many points there have to be where their number is not known: what has another form for fewer has
+            that of many then.
     Raises:
-        ShapeError: lengths differ.
+        ShapeError: lengths differ; a check, that there are too few.
     """
     edges, values = breakpoints(what, x), as_variable(y)
     if not values.type.ndim:
@@ -221,6 +226,10 @@ def along_first(what: str, x: Any, y: Any, axis: int) -> tuple[Variable, Variabl
     n, m = edges.type.shape[0], values.type.shape[0]
     if n is not None and m is not None and n != m:
         raise ShapeError(message(f"{what}: lengths differ: x has {n}, y has {m} along axis {axis}"))
+    if n is None and m is None:
+        count = as_size_variable(edges.shape[0])
+        text = f"{what}: x: found {{0}} points, needed at least {least} where their number is not known before"
+        edges = required(edges, greater_equal(count, least), [count], Descriptor("ShapeError", text))
     real = dtype_name(np.empty(0, numpy_dtype(dtype)).real.dtype)
     return cast_variable(edges, real), values, k + values.type.ndim
 
