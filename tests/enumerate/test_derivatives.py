@@ -180,9 +180,19 @@ def test_a_program_that_is_right_by_now_is_no_longer_open(text):
     assert faults(program)
 
 
+DRAWN_KINDS = ("raises", "leak", "value", "disagree", "asymmetric")
+OPEN_DRAWN = (34,)  # where the cost is infinite reverse over reverse mode is NaN, forward over reverse mode 0
+
+
 @pytest.mark.long
 def test_drawn_programs():
-    assert not faults(*map(drawn, range(60)), kinds=("raises", "leak", "value", "disagree", "asymmetric"))
+    assert not faults(*(drawn(k) for k in range(60) if k not in OPEN_DRAWN), kinds=DRAWN_KINDS)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", OPEN_DRAWN)
+def test_a_drawn_program_that_is_right_by_now_is_no_longer_open(number):
+    assert faults(drawn(number), kinds=DRAWN_KINDS)
 
 
 def test_a_seed_always_draws_the_same_program():
