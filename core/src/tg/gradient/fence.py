@@ -59,7 +59,7 @@ def _has_batch(v: Variable, other: Variable, batch: int) -> bool:
 
 
 def _of_batch(s: Condition, v: Variable, batch: int) -> Condition:
-    """Where something is selected by values: a condition with the axes of a batch alone, or a scalar."""
+    """A selection by values reduced to a condition with the axes of a batch alone, or to a scalar."""
     s = without_places(s)
     if isinstance(s, bool) or not s.type.ndim:
         return s

@@ -1,4 +1,4 @@
-"""Which lengths meet along each axis of a value: what its length is where some of them are 1.
+"""Lengths that meet along each axis of a value, and decide its length where some of them are 1.
 
 Lengths that nothing says are equal must be so, or 1: a program is compiled for the pattern of ones that a call has.
 Derivatives are taken before, when a value has one name for its length and may have another's: a form that leaves an
@@ -47,7 +47,7 @@ class LengthsMet:
         return found[key_of(v)]
 
     def _together(self, v: Variable, node: Apply, own: Met) -> Met:
-        """Those of a result: of operands along the same axis, or of the value by whose axis its length is known."""
+        """The lengths of a result: of operands along the same axis, or of the value by whose axis its own is known."""
         operands = [(_own(w), self.found[key_of(w)]) for w in node.inputs if w.type.shape]
         axes = []
         for k, axis in enumerate(own):
