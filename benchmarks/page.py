@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.figure import Figure
 from network_tables import tables as tables_of_networks
 from pymc_models import rows as rows_of_pymc
-from report import beside, reached, shown, why_not
+from report import beside, reached, shown, since, why_not
 from targets import tables
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ svg { max-width: 100%; height: auto }
 ABOUT_LIMITS = """<p>limit: by hand in C with explicit vectors, arguments not checked, results written into memory that
 is made once. numba: by hand in Numba, fastmath, results made anew. Ratios are of medians, in brackets of the least of
 all calls. The seconds to the first result stand where something had to be compiled. One thread, unless an engine names
-more.</p>"""
+more. Noise is how far apart the middle half of a row's answers lies, as a part of the median, of its worst
+figure.</p>"""
 TITLES = {
     "start": "Start: whole processes, seconds",
     "calls": "Calls: microseconds",
@@ -36,8 +37,8 @@ TITLES = {
 }
 
 
-def write(results: Mapping[str, Any], path: Path) -> None:
-    """Write the page."""
+def write(results: Mapping[str, Any], path: Path, before: Mapping[str, Any] | None = None) -> None:
+    """Write the page; beside the results of another tree, where they are given."""
     pages = tables(results)
     parts = [_heading("Run beside the limit and the best peer", ABOUT_LIMITS + _table(*beside(results)))]
     parts.append(_heading("Targets", _table(*reached(results))))
@@ -55,6 +56,9 @@ def write(results: Mapping[str, Any], path: Path) -> None:
         _heading(title, _table(*lines)) for title, lines in tables_of_networks(results.get("networks", {})).items()
     ]
     parts.append(_heading("What has no figure", _table(*why_not(results))))
+    if before is not None:
+        title = f"As a part of what {before['machine']['commit']} took"
+        parts.insert(0, _section(title, since(before, results)))
     about = ", ".join(f"{key}: {value}" for key, value in results.get("machine", {}).items())
     body = f"<h1>tg beside its peers</h1><p>{html.escape(about)}</p>{''.join(parts)}"
     page = f"<!doctype html><meta charset=utf-8><title>tg benchmarks</title><style>{STYLE}</style>{body}"

@@ -15,16 +15,22 @@ if TYPE_CHECKING:
 
 
 def beside(results: Mapping[str, Any]) -> Lines:
-    """For each row of Run: the limit, the best peer, and tg's figures as multiples; in brackets those of the least."""
+    """For each row of Run: the limit, the best peer, and tg's figures as multiples; in brackets those of the least.
+
+    The noise of a row is the largest spread of the figures that stand in it.
+    """
     pages = tables(results)
     found = {(v.target.row, v.target.engine): v for v in reversed(verdicts(results)) if v.target.page == "run"}
-    head = ["", "limit", "best peer", "", "target"]
+    head = ["", "limit", "best peer", "", "noise", "target"]
     head += [cell for own in OWN for cell in (own, "÷ limit", "peer ÷", "first, s", "")]
     lines = []
     for row, figures in pages["run"].items():
         peer = best_peer(figures)
         texts = {v.target.text for (name, own), v in found.items() if name == row and own in OWN}
-        line = [row, shown(figures.get("limit")), peer or "", shown(figures.get(peer)), ", ".join(texts)]
+        spread = pages["spread"].get(row, {})
+        noise = max((spread[name] for name in ("limit", peer, *OWN) if name in spread), default=None)
+        line = [row, shown(figures.get("limit")), peer or "", shown(figures.get(peer))]
+        line += ["" if noise is None else f"{noise:.0%}", ", ".join(texts)]
         for own in OWN:
             line.append(shown(figures.get(own)))
             line.append(_ratio(pages, row, own, "limit"))
@@ -33,6 +39,21 @@ def beside(results: Mapping[str, Any]) -> Lines:
             line.append(_word(found.get((row, own))))
         lines.append(line)
     return head, lines
+
+
+def since(before: Mapping[str, Any], results: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """What tg's engines take now as a part of what they took, by row and engine; calls, first results, runs."""
+    old, new = tables(before), tables(results)
+    found = {
+        f"{row}, {page}": {
+            name: figure / old[page][row][name]
+            for name, figure in figures.items()
+            if name.startswith("tg-") and name in old[page].get(row, {})
+        }
+        for page in ("calls", "compile", "run")
+        for row, figures in new[page].items()
+    }
+    return {row: ratios for row, ratios in found.items() if ratios}
 
 
 def reached(results: Mapping[str, Any], *, whole: bool = True) -> Lines:

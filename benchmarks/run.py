@@ -6,7 +6,8 @@ PyTensor is measured where benchmarks/.venv-pytensor (or PYTENSOR_PYTHON) has it
 `make pytensor` makes; networks by onnxruntime where .venv has it: `pip install onnxruntime onnxscript`.
 `--only start calls` measures these pages alone and `--rows w2 radon` some rows of the pages `run`, `loops`, `draws`,
 `pymc` and `networks`; the others keep their last figures. `--quick` leaves out the engines that compile for minutes, or
-are very slow. `--only networks --docs docs/_static` writes the tables of the page of networks.
+are very slow. `--only networks --docs docs/_static` writes the tables of the page of networks. `--before FILE`, the
+latest.json of another tree, has the page show tg's figures as parts of those; on two machines they say little.
 """
 
 from __future__ import annotations
@@ -179,8 +180,10 @@ def machine() -> dict[str, str]:
         (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine()
     )
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
+    flags = next((line.split() for line in lines if line.startswith("flags")), [])
+    vectors = "AVX-512" if "avx512f" in flags else "AVX2" if "avx2" in flags else "no AVX2"
     return {
-        "processor": f"{model}, {os.cpu_count()} processors",
+        "processor": f"{model}, {os.cpu_count()} processors, {vectors}",
         "python": platform.python_version(),
         "commit": commit.strip(),
     }
@@ -222,7 +225,8 @@ def lines(title: str, found: Lines, console: Console) -> None:
 
 
 def show(results: dict[str, Any], console: Console) -> None:
-    """The tables."""
+    """The machine and the tables."""
+    console.print(", ".join(results["machine"].values()))
     for page, title in TITLES.items():
         table(title, tables(results)[page], console)
     for name, row in results.get("engine", {}).items():
@@ -280,6 +284,7 @@ def main() -> None:
     parser.add_argument("--rows", nargs="+", default=[], help="what the names of rows begin with")
     parser.add_argument("--quick", action="store_true", help="without PyTensor and torch.compile")
     parser.add_argument("--docs", type=Path, help="a folder to write the tables of networks into")
+    parser.add_argument("--before", type=Path, help="the latest.json of another tree, to be shown beside")
     given = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / "latest.json"
@@ -296,7 +301,8 @@ def main() -> None:
     show(results, Console(width=220))
     for line in wrong(results):
         print(f"WRONG  {line}")
-    write(results, RESULTS / "index.html")
+    before = json.loads(given.before.read_text()) if given.before else None
+    write(results, RESULTS / "index.html", before)
     if given.docs and "networks" in results:
         write_networks(results, given.docs)
     raise SystemExit(1 if wrong(results) else 0)

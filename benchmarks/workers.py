@@ -18,6 +18,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from harness import ENVIRONMENT, HERE, PEER, caches
 from rich.progress import track
 from targets import TARGETS
@@ -118,7 +119,8 @@ class Worker:
 def measured(rows: Sequence[str], engines: Sequence[str], rounds: int) -> dict[str, dict[str, Any]]:
     """For each row and engine: medians over the rounds and turns, and the least; or the error.
 
-    `run` and `least` are microseconds a call, `compile` seconds to the first result, `checksum` of the first results.
+    `run` and `least` are microseconds a call, `compile` seconds to the first result, `checksum` of the first results;
+    `spread` is how far apart the middle half of the answers lies, as a part of their median: noise of the machine.
     """
     answers: dict[str, dict[str, list[dict[str, Any]]]] = {row: {engine: [] for engine in engines} for row in rows}
     failed: dict[str, dict[str, str]] = {row: {} for row in rows}
@@ -163,8 +165,10 @@ def _ask_in_turn(
 def _whole(answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """What several answers say together."""
     compiles = [one["compile"] for one in answers if "compile" in one]
+    below, median, above = np.percentile([one["run"] for one in answers], (25, 50, 75)).tolist()
     return {
-        "run": statistics.median(one["run"] for one in answers),
+        "run": median,
+        "spread": (above - below) / median,
         "least": min(one["least"] for one in answers),
         **({"compile": statistics.median(compiles)} if compiles else {}),
         "checksum": next(one["checksum"] for one in answers if "checksum" in one),
