@@ -14,6 +14,7 @@ import os
 import shutil
 import tempfile
 import zlib
+from collections import Counter
 from pathlib import Path
 
 import hypothesis
@@ -23,6 +24,8 @@ from tg import plugin
 
 HERE = Path(__file__).parent
 CACHE = pytest.StashKey[Path]()
+PARTS, SLOWEST = 12, 20  # of a run, told at its end
+TOLD = 60.0  # seconds of tests, from which on a run tells what took them
 
 
 def pytest_addoption(parser):
@@ -127,3 +130,17 @@ def is_left_to_others(item, is_sparse):
 def others():
     """The backends but the reference."""
     return [backend.name for backend in plugin.registry().backends() if backend.name != "perform"]
+
+
+def pytest_terminal_summary(terminalreporter):
+    """What a long run took: its parts, and the tests that took most."""
+    tests, parts = Counter(), Counter()
+    for reports in terminalreporter.stats.values():
+        for one in reports:
+            if hasattr(one, "duration") and hasattr(one, "nodeid"):
+                tests[one.nodeid] += one.duration
+                parts["/".join(one.nodeid.partition("::")[0].split("/")[:3])] += one.duration
+    if sum(parts.values()) >= TOLD:
+        terminalreporter.section("seconds, by part and by test")
+        for what, seconds in (*parts.most_common(PARTS), *tests.most_common(SLOWEST)):
+            terminalreporter.write_line(f"{seconds:8.1f}  {what}")
