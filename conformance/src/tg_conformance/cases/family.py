@@ -42,16 +42,6 @@ def rounded_once(expression: Callable[..., Any]) -> Callable[..., Any]:
     return of
 
 
-def titled(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a function the name under which its case appears."""
-
-    def rename(function: Callable[..., Any]) -> Callable[..., Any]:
-        function.__name__ = name
-        return function
-
-    return rename
-
-
 def twin(name: str, expression: Callable[..., Any], *inputs: Input, **facts: Any) -> Case:
     """A case whose oracle is the same expression with NumPy: `expression(namespace, *values)`."""
     return Case(functools.partial(expression, tg), inputs, name=name, oracle=functools.partial(expression, np), **facts)

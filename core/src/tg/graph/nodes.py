@@ -17,7 +17,6 @@ import numpy as np
 from tg.errors import InputError, ShapeError, message
 from tg.graph import loc as locs
 from tg.graph.operators import NAMESPACE, Operators
-from tg.types.dtypes import numpy_dtype
 from tg.types.lengths import AxisLength, Derived, Length, NamedLength, ScalarValue, is_exact, is_large, of_atom, written
 from tg.types.tensor_type import TensorType
 
@@ -366,8 +365,3 @@ def _atom_variable(atom: Any, made: dict[Any, Variable]) -> Variable:
         return getattr(NAMESPACE, LENGTH_FUNCTIONS[atom.kind])(lhs, rhs)  # type: ignore[no-any-return]
     text = f"length {atom}: only an input has it, and none is at hand"
     raise ShapeError(message(text, hint="x.shape[k] of the input that was given this length"))
-
-
-def fresh_constant(value: object, dtype: str) -> Constant:
-    """A constant of a dtype holding a copy of a value."""
-    return Constant(np.array(value, dtype=numpy_dtype(dtype)))

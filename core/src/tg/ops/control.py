@@ -104,10 +104,6 @@ class Call(Op):
         """The one there is."""
         yield self.graph, arrays
 
-    def with_graph(self, graph: FrozenGraph) -> Call:
-        """The same call of another graph."""
-        return Call(graph)
-
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:

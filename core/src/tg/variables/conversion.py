@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tg.errors import DtypeError, InputError, RangeError, ShapeError, message
+from tg.errors import InputError, RangeError, ShapeError, message
 from tg.graph.nodes import Constant, Variable, as_size_variable, size_value
 from tg.graph.operators import NAMESPACE
 from tg.types.dtypes import dtype_name, is_complex, is_inexact, is_integer, numpy_dtype
@@ -276,13 +276,3 @@ def need_axes(what: str, axes: Sequence[int], ndim: int, where: str = "the array
             raise ShapeError(message(f"{what}: axis {k}: found one from the front, needed one counted from the end"))
     if len(set(axes)) != len(axes):
         raise ShapeError(message(f"{what}: axes {tuple(axes)} repeat an axis"))
-
-
-def need_inexact(what: str, v: Variable) -> None:
-    """Refuse a variable that is neither floating nor complex.
-
-    Raises:
-        DtypeError: the dtype is bool or an integer one.
-    """
-    if not is_inexact(v.type.dtype):
-        raise DtypeError(message(f"{what}: found {v.type.dtype}, needed a floating dtype"))

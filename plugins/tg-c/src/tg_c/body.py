@@ -101,7 +101,6 @@ class Body(kernels.Body):
         self.exact = prelude.symbol is None
         self.lines: list[str] = []
         self.widest = 0  # bytes of an element
-        self.has_counted = False  # what was written depends on how often it has been
         self._known: list[dict[str, Lanes]] = [{}]
         self._count = 0
 
@@ -393,7 +392,6 @@ class Body(kernels.Body):
         return self.lanes > 0 and self.vectors.looks_up(self.item(dtype))
 
     def uses(self, name: str, dtype: str) -> int:
-        self.has_counted = True
         return self.prelude.uses(name, self.abreast)
 
     def shared(

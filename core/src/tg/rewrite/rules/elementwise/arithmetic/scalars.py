@@ -136,11 +136,6 @@ def is_in_range(value: Exact, dtype: str) -> bool:
     return bool(value) and abs(_exponent(value.numerator, value.denominator)) <= (_format(dtype).largest + 1) // 4
 
 
-def may_move(value: Exact, dtype: str) -> bool:
-    """Whether a float factor may be multiplied by before another number divides: none on the way is out of range."""
-    return is_moderate(value) and is_in_range(value, dtype)
-
-
 class Scale(NamedTuple):
     """The exact factor n / d of a value, by what it is multiplied and by what it is divided; integers have d = 1."""
 

@@ -19,7 +19,6 @@ from tg.rewrite.rule import rule
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
 
-GROWING: Final = (gamma, factorial, beta)
 NAN: Final = float("nan")
 INFINITY: Final = float("inf")
 
