@@ -105,7 +105,7 @@ examples: $(STAMP)
 test: style
 	$(PYTEST) -p tg_conformance tests $(SUITE) --tier sparse
 
-# What a usual run leaves out: tests marked long, a fifth of the parameters of those marked sampled, and conformance:
+# What a usual run leaves out: tests marked long, another fifth of the parameters of those marked sampled, and conformance:
 # every other batch of its quick tier but for what is dear to compile, loops and what is made of them, on five backends,
 # every third of the sparse one of that on all and of all on the others. A slow machine takes less (.ci/run).
 OF_SAMPLED ?= 5

@@ -4,9 +4,9 @@
 others, so that no worker is left alone with it at the end. What is marked `nightly` is left to `make nightly`.
 `@pytest.mark.sampled(n)` is one of many parameters that are much alike: a usual run has an n-th, always the same
 ones, and one at least; of a file that is marked and has tests without parameters about an n-th of these. `make long`
-has a fifth (`--of-sampled 5`), `make nightly` all. Of the sparse
-tier of conformance, where it is run beside tests, it has every sixth batch of the reference, of each of the six other
-backends every 60th, others for each, and no gap.
+has a fifth or an n-th, whichever is more (`--of-sampled 5`), others than a usual run; `--turn 2` and on are the rest,
+and `make nightly` has all. Of the sparse tier of conformance, where it is run beside tests, a usual run has every sixth
+batch of the reference, of each of the six other backends every 60th, others for each, and no gap.
 """
 
 import functools
@@ -31,6 +31,9 @@ TOLD = 60.0  # seconds of tests, from which on a run tells what took them
 def pytest_addoption(parser):
     parser.addoption("--whole", action="store_true", help="all that a usual run leaves to `make long`")
     parser.addoption("--of-sampled", type=int, default=1, metavar="N", help="with --whole: an N-th of what is sampled")
+    parser.addoption(
+        "--turn", type=int, default=1, metavar="K", help="with --of-sampled: which; a usual run has the 0th"
+    )
 
 
 def pytest_configure(config):
@@ -67,9 +70,14 @@ def pytest_generate_tests(metafunc):
     sampled = next(metafunc.definition.iter_markers("sampled"), None)
     if sampled is not None:
         drawn = sorted(usual, key=lambda one: zlib.crc32(f"{metafunc.definition.nodeid}[{one.id}]".encode()))
-        chosen = {one.id for one in drawn[: -(-len(drawn) // share(config, sampled))]}
+        chosen = {one.id for one in sample(drawn, share(config, sampled), config.getoption("--turn") if whole else 0)}
         usual = [one for one in usual if one.id in chosen]
     made[:] = usual
+
+
+def sample(drawn, share, turn):
+    """One of so many equal parts, none of which is empty."""
+    return drawn[turn % min(share, len(drawn)) :: share]
 
 
 def share(config, sampled):
