@@ -94,8 +94,8 @@ def test_vectors_of_lengths_that_are_not_known_are_no_products_with_what_memory_
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 @pytest.mark.parametrize(
-    ("k", "n"), [(701, 803), (101, 2803), (2803, 101)]
-)  # no multiples of lanes; long rows and short
+    ("k", "n"), [(701, 803), (101, 2803), (2803, 101), (2, 140_003), (140_003, 2)]
+)  # no multiples of lanes, nor of the places that are read at a time; long rows and short, many and few
 def test_a_vector_beside_a_matrix_that_is_read_once(backend, dtype, k, n):
     rng = np.random.default_rng(4)
     a, b = numbers(rng, (2, 1, k), dtype), numbers(rng, (k, n), dtype)

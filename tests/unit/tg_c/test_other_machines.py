@@ -84,3 +84,12 @@ def test_elementwise(dtype, accepted):
         outputs.append(fn(*found))
     assert outputs
     accepted(inputs, outputs)
+
+
+@machines
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("k", "n"), [(801, 803), (150_000, 2)])
+def test_products_of_a_vector_or_many_rows_and_a_large_matrix(dtype, k, n, accepted):
+    x, y = (tg.Variable(TensorType(dtype, shape), name=name) for name, shape in (("x", (None, k)), ("y", (k, n))))
+    outputs = [x[:1] @ y, x[:1, ::2] @ y[::2], (y[:, ::-1].T @ x[0])[None], y.T @ x[:1].T, x @ y, x @ y[:, 0]]
+    accepted([x, y], outputs)

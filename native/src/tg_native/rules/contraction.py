@@ -4,11 +4,7 @@ BLAS reads transposed matrices by flags. Of a matrix of known lengths, as weight
 (`tg_native.matrices.panels`) where that is faster, and BLAS has no threads of its own that would share the product.
 Halves are multiplied as float32 and rounded once, as on the reference.
 
-A vector times a matrix that no cache holds takes as long as the matrix takes to be read, which is fastest from its
-beginning to its end: the machine reads ahead of one stream, where OpenBLAS reads several rows at once. Rows longer than
-10 kB drive the sums, or the vector, out of a first cache, and are read eight at once. GB/s of float32 on one core of
-an AMD Zen 4, which reads 35, by OpenBLAS and so: x @ w.T with rows of 768 numbers 16 and 31, of 3,072 22 and 25, of
-8,192 22 and 28; x @ w with rows of 768 20 and 29, of 2,304 23 and 27, of 3,072 26 and 26, of 8,192 27 and 29.
+A matrix that no cache holds is read by rows beside a vector (`tg_native.matrices.vectors`).
 """
 
 from __future__ import annotations
@@ -17,7 +13,7 @@ import contextlib
 import functools
 import math
 import operator
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 
 from tg.ops import contraction as t
 from tg.types.lengths import is_natural, maximum
@@ -28,8 +24,9 @@ from tg_native.kernels.routine import Block
 from tg_native.loops.blas import SMALL, Matrix, Vector, clear
 from tg_native.loops.pointwise import in_float32
 from tg_native.loops.terms import Terms
-from tg_native.matrices import panels
+from tg_native.matrices import panels, vectors
 from tg_native.matrices.panels import Panels, least_rows
+from tg_native.matrices.vectors import Rows, beside
 from tg_native.plan.values import is_one, is_zero, spread
 
 if TYPE_CHECKING:
@@ -41,6 +38,7 @@ if TYPE_CHECKING:
     from tg_native.kernels.index import Index, Pointer
     from tg_native.kernels.lanes import Lanes
     from tg_native.loops.blas import Blas
+    from tg_native.matrices.vectors import Beside
     from tg_native.plan.values import Array, Value
 
     End = Callable[[Sequence[Index], Index, Index], None]
@@ -48,10 +46,6 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = 192  # of a product that are multiplied at once at least, where each part is worked on when it is done
 COLUMNS_BYTES: Final = 2**19  # of such parts: half of a second cache
-STREAMED: Final = 2**20  # bytes of a matrix that is read once; a smaller one is in a cache, where OpenBLAS is as fast
-SHORT: Final = 5 * 2**11  # bytes of a row, beside which the sums, or the vector, stay in a first cache
-AT_ONCE: Final = 8  # longer rows that are read at once, for which sums are stored once
-AHEAD: Final = 4  # vectors of a row that are loaded before sums are stored: 8 to 13 % faster than one by one
 ROWS: Final = 4  # of a plain product that are computed at once, for which a row of the other matrix is read once
 VECTORS: Final = 2  # of each of them: a line of the cache
 
@@ -100,32 +94,6 @@ def _lead(v: Array, axis: int, blas: Blas) -> int | Length:
     return least if is_one(v.shape[other]) else maximum(v.strides[other], least)
 
 
-# --- what is read once -----------------------------------------------------------------------------------------------
-
-
-class Stream(NamedTuple):
-    """How a matrix beside a vector is read: how many sums there are, whether each is of one row, and rows at once."""
-
-    sums: int
-    has_dots: bool
-    rows: int
-
-
-def _stream_of(x: Array, y: Array, blas: Blas) -> Stream | None:
-    """How a matrix beside a vector is read from its beginning to its end, if that is faster than by BLAS."""
-    if is_one(x.shape[-2]) == is_one(y.shape[-1]) or not blas.has_vectors:
-        return None
-    matrix, along, vector = (x, -1, y.strides[-2]) if is_one(y.shape[-1]) else (y, -2, x.strides[-1])
-    count, k, item = matrix.shape[-3 - along], matrix.shape[along], item_size(matrix.dtype)
-    if type(count) is not int or type(k) is not int or count * k * item < STREAMED:
-        return None
-    has_dots = is_one(matrix.strides[along])
-    if not is_one(vector if has_dots else matrix.strides[-3 - along]):
-        return None
-    length = k if has_dots else count
-    return Stream(count, has_dots, 1 if length * item <= SHORT else AT_ONCE)
-
-
 @final
 class Product:
     """The function of a product in the making: of x (m, k) and y (k, n), at each index of the leading axes."""
@@ -134,33 +102,39 @@ class Product:
         self.site, self.arrays, self.dtype, self.blas = site, (x, y, z), z.dtype, blas
         self.lengths = (x.shape[-2], y.shape[-1], x.shape[-1])
         self.is_column = is_one(y.shape[-1])
-        self.stream = None if blas is None else _stream_of(x, y, blas)
+        self.beside = self._beside()
         self.least_rows = None if blas is None else least_rows(self.arrays, site.kernel().body.machine.vector_bytes)
-        has_dots = self.is_column if self.stream is None else self.stream.has_dots
-        along = x.shape[-1] if has_dots else x.shape[-2] if self.is_column else y.shape[-1]
-        vectors = VECTORS if blas is None else self._ahead()
-        vectors = vectors if self.least_rows is None else panels.VECTORS
-        self.kernel = site.kernel([z.dtype], vectors, along)
-        self._divide(has_dots=has_dots)
+        along = x.shape[-1] if self.is_column else y.shape[-1]
+        along, count = (along, VECTORS) if blas is None else (along, 1)
+        if self.beside is not None:
+            along, count = self.beside.along, vectors.VECTORS
+        elif self.least_rows is not None:
+            count = panels.VECTORS
+        self.kernel = site.kernel([z.dtype], count, along)
+        self._divide()
         self.body = self.kernel.body
         self.terms = Terms(site, self.body, z.dtype)
         self.pointers = (self.kernel.read(x), self.kernel.read(y), self.kernel.write(z))
         self.m, self.n, self.k = map(self.kernel.length, self.lengths)
         sizes = self.m, self.n, self.k
         self.panels = None if self.least_rows is None else Panels(site, self.kernel, self.arrays, sizes)
+        self.rows = None if self.beside is None else Rows(site, self.kernel, z.dtype, self.beside)
 
-    def _ahead(self) -> int:
-        """Vectors at once, beside BLAS: of rows of a matrix that is read one by one more than one."""
-        return AHEAD if self.stream is not None and self.stream.rows == 1 else 1
+    def _beside(self) -> Beside | None:
+        """How the matrix lies beside a vector, if it is known to be so large that it is read by rows."""
+        size = self._terms() * item_size(self.dtype)
+        if self.blas is None or not self.blas.has_vectors or not vectors.LEAST <= size < math.inf:
+            return None
+        return beside(*self.arrays[:2])
 
-    def _divide(self, *, has_dots: bool) -> None:
-        """Let threads share the sums of a matrix that is read once, or the columns of panels."""
+    def _divide(self) -> None:
+        """Let threads share the sums of a matrix that is read by rows, or the columns of panels."""
         x, y, z = self.arrays
         if not all(map(is_one, z.shape[:-2])):
             return
-        if self.stream is not None:
-            unit = 0 if has_dots else self.kernel.body.lanes
-            self.site.divide(self.kernel, (self.stream.sums, x.shape[-1]), (), [z.dtype], unit=unit)
+        if self.beside is not None:
+            unit = 0 if self.beside.has_dots else self.kernel.body.lanes
+            self.site.divide(self.kernel, (self.beside.sums, x.shape[-1]), (), [z.dtype], unit=unit)
         elif self.least_rows is not None:
             space = (y.shape[-1], x.shape[-2], x.shape[-1])
             self.site.divide(self.kernel, space, (), [z.dtype], unit=self.kernel.body.lanes)
@@ -197,7 +171,7 @@ class Product:
         else:
             is_small = self.m * self.n * self.k < SMALL
             self.body.either(is_small, lambda: everywhere(plain), lambda: by_blas(blas))
-        kernel.streams = end is None and self.stream is None and self.panels is None
+        kernel.streams = end is None and self.rows is None and self.panels is None
         self.site.run(kernel)
 
     def _terms(self) -> float:
@@ -215,7 +189,7 @@ class Product:
         """Some rows of z at a time, for as many columns as there are lanes; a column alone by lanes along the sums."""
         if self.is_column:
             with self.body.loop(0, self.m) as i:
-                self._dots([self._at(places, i)])
+                self._dot(self._at(places, i))
             return
         together = ROWS if self.blas is None else 1
         most = self.lengths[0]
@@ -252,37 +226,35 @@ class Product:
         for r, value in zip(rows, found, strict=True):
             kernel.store(value.to(self.dtype), kernel.moved(z, [r], c.strides[-2:-1]), 1, block)
 
-    def _dots(self, places: Sequence[Sequence[Pointer]]) -> None:
-        """Sums of products of two vectors each: of x and y, z."""
-        (a, b, _), kernel, body = self.arrays, self.kernel, self.body
+    def _dot(self, places: Sequence[Pointer]) -> None:
+        """The sum of products of two vectors: of x and y, z."""
+        (x, y, z), (a, b, _), kernel, body = places, self.arrays, self.kernel, self.body
 
         def taken(block: Block, *last: Lanes) -> list[Lanes]:
-            found, mask = [], None
-            for (x, y, _), total in zip(places, self.terms.values(last), strict=True):
-                loaded = kernel.load(x, a.strides[-1], block), kernel.load(y, b.strides[-2], block)
-                factor, element = map(self.terms.wide, loaded)
-                more = self.terms.fused(total, factor, element)
-                mask = block.mask if mask is None else mask
-                found.append(more if mask is None else select(mask, more, total))
-            return parts(found)
+            (total,) = self.terms.values(last)
+            loaded = kernel.load(x, a.strides[-1], block), kernel.load(y, b.strides[-2], block)
+            factor, element = map(self.terms.wide, loaded)
+            more = self.terms.fused(total, factor, element)
+            mask = block.mask
+            return parts([more if mask is None else select(mask, more, total)])
 
-        whole, last = self.k & -body.lanes, parts([self.terms.zero()] * len(places))
+        whole, last = self.k & -body.lanes, parts([self.terms.zero()])
         last = body.fold(0, whole, body.lanes, last, lambda at, *so_far: taken(Block(at), *so_far))
         last = body.fold(
             whole, self.k, body.lanes, last, lambda at, *so_far: taken(kernel.partial(at, self.k), *so_far)
         )
-        for (*_, z), value in zip(places, self.terms.values(last), strict=True):
-            found = self.terms.across(value)
-            with body.of(0):
-                body.store(found.to(self.dtype), z)
+        (value,) = self.terms.values(last)
+        found = self.terms.across(value)
+        with body.of(0):
+            body.store(found.to(self.dtype), z)
 
     # --- BLAS --------------------------------------------------------------------------------------------------------
 
     def _by_blas(self, blas: Blas, places: Sequence[Pointer], end: Columns) -> None:
         x, y, z = places
         kernel, (m, n, _), (a, b, _) = self.kernel, self.lengths, self.arrays
-        if self.stream is not None:
-            self._by_stream(self.stream, places)
+        if self.rows is not None:
+            self.rows.write(places)
         elif self.panels is not None:
             self._by_panels(self.panels, blas, places, end)
             return
@@ -291,12 +263,8 @@ class Product:
             return
         elif blas.has_vectors and is_one(m) and is_one(n):
             blas.dot(kernel, self.k, self._vector(x, a, -1), self._vector(y, b, -2), z)
-        elif blas.has_vectors and is_one(n):
-            blas.gemv(kernel, (self.m, self.k), self._matrix(x, a), self._vector(y, b, -2), z)
-        elif blas.has_vectors and is_one(m):
-            turned = self._matrix(y, b)
-            turned = turned._replace(is_transposed=not turned.is_transposed)
-            blas.gemv(kernel, (self.n, self.k), turned, self._vector(x, a, -1), z)
+        elif blas.has_vectors and self._is_vector():
+            self._beside_vector(blas, places)
         else:
             if not blas.is_whole and not all(type(length) is int and length > 1 for length in (m, n)):
                 with self.body.when((self.m == 1) | (self.n == 1)):
@@ -305,50 +273,15 @@ class Product:
         if end is not None:
             end(index(self.body, 0), self.n)
 
-    def _by_stream(self, stream: Stream, places: Sequence[Pointer]) -> None:
-        """The matrix from its beginning to its end: a scalar product with each row, or each row added to the sums."""
-        (x, y, z), (a, b, _), kernel, body = places, self.arrays, self.kernel, self.body
-        low, high = kernel.bounds(stream.sums, first=True)
-
-        def multiply(first: Index, count: int) -> None:
-            rows = [first + r for r in range(count)]
-            xs = [kernel.moved(x, [at], a.strides[-2:-1]) if self.is_column else x for at in rows]
-            ys = [y if self.is_column else kernel.moved(y, [at], b.strides[-1:]) for at in rows]
-            self._dots([(*both, z.moved(at)) for *both, at in zip(xs, ys, rows, strict=True)])
-
-        def add(first: Index, count: int) -> None:
-            matrix, vector, strides = (x, y, (a.strides[-1], b.strides[-2]))
-            if not self.is_column:
-                matrix, vector, strides = (y, x, (b.strides[-2], a.strides[-1]))
-            pairs = []
-            for r in range(count):
-                row, one = (kernel.moved(v, [first + r], [n]) for v, n in zip((matrix, vector), strides, strict=True))
-                pairs.append((row, body.load(one)))
-
-            def more(block: Block) -> None:
-                total = kernel.load(z, 1, block)
-                for row, factor in pairs:
-                    total = self.terms.fused(total, factor, kernel.load(row, 1, block))
-                kernel.store(total, z, 1, block)
-
-            kernel.rounds(low, high, more, twice=True)
-
-        if stream.has_dots:
-            self._grouped(stream, (low, high), multiply)
+    def _beside_vector(self, blas: Blas, places: Sequence[Pointer]) -> None:
+        """A matrix beside a vector by BLAS."""
+        (x, y, z), (a, b, _), kernel = places, self.arrays, self.kernel
+        if self.is_column:
+            blas.gemv(kernel, (self.m, self.k), self._matrix(x, a), self._vector(y, b, -2), z)
             return
-        kernel.rounds(low, high, lambda block: kernel.store(self.terms.zero(), z, 1, block), twice=True)
-        self._grouped(stream, (index(body, 0), self.k), add)
-
-    def _grouped(self, stream: Stream, ends: tuple[Index, Index], write: Callable[[Index, int], None]) -> None:
-        """Go through rows as many as are read at once, and through what is left."""
-        (low, high), body = ends, self.body
-        if stream.rows > 1:
-            whole = low + (high - low) // stream.rows * stream.rows
-            with body.loop(low, whole, stream.rows) as at:
-                write(at, stream.rows)
-            low = whole
-        with body.loop(low, high) as at:
-            write(at, 1)
+        turned = self._matrix(y, b)
+        turned = turned._replace(is_transposed=not turned.is_transposed)
+        blas.gemv(kernel, (self.n, self.k), turned, self._vector(x, a, -1), z)
 
     def _by_columns(self, blas: Blas, x: Pointer, y: Pointer, z: Pointer, end: Columns) -> None:
         """Some columns of z after others, so many as a second cache holds."""
