@@ -21,6 +21,7 @@ INFRASTRUCTURE = {
     "inner",
     "length_checks",
     "matrices",
+    "max_pool",
     "moving_windows",
     "windows",
     "numpy_protocol",
