@@ -162,6 +162,21 @@ WRITTEN: Final = (
         oracle=places,
     ),
     Case(
+        lambda x: tg.nn.max_pool1d(x, 3, 1, return_indices=True),
+        [fixed([[[np.nan, 2, np.nan, np.nan, np.inf, np.nan]]], "float64")],
+        name="max_pool1d of several NaN",
+        oracle=lambda x: (np.full((1, 1, 4), np.nan), np.array([[[0, 2, 2, 3]]])),
+    ),
+    Case(
+        lambda x: tg.nn.max_pool3d(x, 2, 1, 1, return_indices=True),
+        [fixed([[[[[1.0, np.nan], [np.nan, 3]]]]], "float32")],
+        name="max_pool3d of several NaN, and padding",
+        oracle=lambda x: (
+            np.tile(np.array([[1.0, np.nan, np.nan], [np.nan] * 3, [np.nan, np.nan, 3]], np.float32), (1, 1, 2, 1, 1)),
+            np.tile([[0, 1, 1], [2, 1, 1], [2, 2, 3]], (1, 1, 2, 1, 1)),
+        ),
+    ),
+    Case(
         lambda x: tg.grad(tg.sum(tg.nn.max_pool2d(x, 2) * tg.arange(4.0).reshape((2, 2))), x),
         [fixed(np.zeros((1, 1, 4, 4)), "float64")],
         name="max_pool2d of equal elements: the first has the gradient",
