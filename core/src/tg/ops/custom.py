@@ -32,24 +32,14 @@ if TYPE_CHECKING:
     from tg.types.tensor_type import TensorType
 
 
-@final
-class Custom(Op):
+class OwnDerivative(Op):
     """A graph with a derivative of its own, which is all that differentiation looks at; importing a graph inlines it.
-
-    `forward` gives the results and residuals, `backward` takes the residuals and the cotangents of results and gives
-    those of operands; `tangent` takes operands and their tangents and gives the tangents of results. Where one is
-    missing, which is an empty tuple, the other serves.
 
     Shapes:
         as the graph's inputs and outputs
     """
 
     graph: FrozenGraph
-    forward: tuple[FrozenGraph, ...] = ()
-    backward: tuple[FrozenGraph, ...] = ()
-    tangent: tuple[FrozenGraph, ...] = ()
-    gives: tuple[int, ...] = ()
-    """The operands whose cotangents `backward` gives."""
     only_derives = True
     has_expansion = True
 
@@ -61,8 +51,9 @@ class Custom(Op):
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The graph's output types."""
         if len(inputs) != self.graph.arity:
-            raise InputError(message(f"custom: found {len(inputs)} operands, needed {self.graph.arity}"))
-        return inner_types("custom", self.graph, inputs).outside
+            text = f"{self.name.lower()}: found {len(inputs)} operands, needed {self.graph.arity}"
+            raise InputError(message(text))
+        return inner_types(self.name.lower(), self.graph, inputs).outside
 
     def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
         """What the graph computes."""
@@ -71,6 +62,25 @@ class Custom(Op):
     def perform(self, *arrays: Any) -> tuple[Any, ...]:
         """The graph interpreted."""
         return copies(interpret(self.graph, arrays), arrays)
+
+
+@final
+class Custom(OwnDerivative):
+    """A graph whose pullback or pushforward is given.
+
+    `forward` gives the results and residuals, `backward` takes the residuals and the cotangents of results and gives
+    those of operands; `tangent` takes operands and their tangents and gives the tangents of results. Where one is
+    missing, which is an empty tuple, the other serves.
+
+    Shapes:
+        as the graph's inputs and outputs
+    """
+
+    forward: tuple[FrozenGraph, ...] = ()
+    backward: tuple[FrozenGraph, ...] = ()
+    tangent: tuple[FrozenGraph, ...] = ()
+    gives: tuple[int, ...] = ()
+    """The operands whose cotangents `backward` gives."""
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]

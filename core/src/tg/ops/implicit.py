@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
 
-from tg.errors import InputError, NotDifferentiable, message
-from tg.graph.interpret import interpret
+from tg.errors import NotDifferentiable, message
 from tg.graph.op import Op
 from tg.ops.creation import ones_like, zeros_like
-from tg.ops.custom import spelled_out
+from tg.ops.custom import OwnDerivative, spelled_out
 from tg.ops.elementwise.arithmetic import negative
 from tg.ops.elementwise.comparison import where
 from tg.ops.family import Family
-from tg.ops.inner import copies, inner_types
+from tg.ops.inner import inner_types
 from tg.ops.iteration import while_loop
 from tg.ops.reduction import any as any_of
 from tg.ops.reduction import sum as sum_of
@@ -33,8 +32,8 @@ MOST: Final = 2000  # steps
 
 
 @final
-class Implicit(Op):
-    """A graph whose first result solves an equation, by which alone it is differentiated; importing a graph inlines it.
+class Implicit(OwnDerivative):
+    """A graph whose first result solves an equation, by which alone it is differentiated.
 
     `backward` takes the results, the operands, the cotangent of the first result and where that is not 0 by selection,
     and gives the cotangents of operands. It reads the result of the op itself, not what led to it, so that its
@@ -47,33 +46,11 @@ class Implicit(Op):
         The implicit function theorem: where F(x, p) = 0, dx = -(dF/dx)^-1 (dF/dp) dp.
     """
 
-    graph: FrozenGraph
     backward: tuple[FrozenGraph, ...]
     """None where the equation has no derivative, as `lacks` says."""
     gives: tuple[int, ...]
     """The operands whose cotangents `backward` gives."""
     lacks: str = ""
-    only_derives = True
-    has_expansion = True
-
-    @property
-    def stands_for(self) -> FrozenGraph:
-        """The graph: whoever imports it has differentiated."""
-        return self.graph
-
-    def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
-        """The graph's output types."""
-        if len(inputs) != self.graph.arity:
-            raise InputError(message(f"implicit: found {len(inputs)} operands, needed {self.graph.arity}"))
-        return inner_types("implicit", self.graph, inputs).outside
-
-    def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
-        """What the graph computes."""
-        return spelled_out(self.graph, inputs)
-
-    def perform(self, *arrays: Any) -> tuple[Any, ...]:
-        """The graph interpreted."""
-        return copies(interpret(self.graph, arrays), arrays)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
