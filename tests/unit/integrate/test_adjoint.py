@@ -26,6 +26,20 @@ def test_gradients_are_those_of_the_closed_form():
 
 
 @pytest.mark.long(minutes=1)
+def test_second_derivatives_are_those_of_the_closed_form():
+    own = ODEINT(lambda t, y: R * y * (1 - y), Y0, T, **OPTIONS | {"max_steps": 40})[-1]
+    exact = Y0 / (Y0 + (1 - Y0) * tg.exp(-R * (T[-1] - T[0])))
+    at = {R: 1.3, Y0: 0.2, T: np.array([0.5, 2.5])}
+    found = []
+    for v in (own, exact):
+        gradient = tg.grad(v, [R, Y0, T])
+        along = gradient[0] + 2 * gradient[1] - gradient[2][0] + 3 * gradient[2][1]
+        found.append(value([*tg.grad(along, [R, Y0, T]), tg.jvp(gradient[1], R, 1.0)], at))
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.long(minutes=1)
 def test_gradients_of_what_is_captured_have_its_structure():
     a, y0 = tg.matrix("a"), tg.vector("y0")
     matrix = np.array([[0.1, 1.0], [-1.0, -0.2]])

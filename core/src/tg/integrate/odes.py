@@ -79,8 +79,9 @@ def odeint(
         max_steps: the most tries of steps in all; reverse mode has room for as many states.
         checkpoint: reverse mode keeps the states at the times alone, and makes the steps between again, of methods with
             steps of one length.
-        adjoint: "direct", derivatives of the steps that were made; or "backsolve", for first derivatives in reverse
-            mode alone: the adjoint equation is solved backwards, so memory does not grow with steps.
+        adjoint: "direct", derivatives of the steps that were made; or "backsolve", for gradients in reverse mode alone:
+            the adjoint equation is solved backwards, so memory does not grow with steps. A derivative of a gradient, in
+            either mode, is that of the steps of both equations, and keeps them.
         full_output: whether `Steps` are given besides: how many steps were tried and accepted, and whether the last
             time was reached.
     Shapes:
