@@ -67,6 +67,49 @@ def test_vmap_over_what_is_beside_keeps_one_update() -> None:
     assert float(count.get_value()) == 1.0
 
 
+@pytest.mark.parametrize("shape", [None, (3, 2)])
+def test_each_element_of_a_batch_updates_its_own_of_a_mapped_variable(shape: tuple[int, ...] | None) -> None:
+    x, level = tg.matrix("x"), tg.shared(np.ones((3, 2)), "level", shape=shape)
+
+    def moved(x: Any, level: Any) -> Any:
+        y = tg.with_updates(x + level, {level: level * x})
+        return tg.with_updates(y, {level: level + 1})
+
+    f = tg.function([x], [tg.vmap(moved)(x, level), tg.sum(tg.vmap(tg.vmap(moved))(x, level))])
+    given = np.arange(6.0).reshape(3, 2)
+    np.testing.assert_array_equal(f(given)[0], given + 1)
+    np.testing.assert_array_equal(level.get_value(), (given + 1) * given + 1)  # four updates, one after another
+
+
+def test_an_element_is_updated_by_what_is_the_same_for_all_and_beside_a_checkpoint() -> None:
+    x, level = tg.vector("x"), tg.shared(np.zeros(2), "level")
+    same = tg.vmap(lambda one: tg.with_updates(x, {one: tg.sum(x)}), out_axes=None)(level)
+    tg.function([x], same)([1.0, 2.0])
+    np.testing.assert_array_equal(level.get_value(), [3.0, 3.0])
+    again = tg.vmap(lambda x, one: tg.checkpoint(lambda x: tg.with_updates(x * one, {one: x}))(x))(x, level)
+    np.testing.assert_array_equal(tg.function([x], again)([1.0, 2.0]), [3.0, 6.0])
+    np.testing.assert_array_equal(level.get_value(), [1.0, 2.0])
+
+
+def test_what_a_batch_refuses() -> None:
+    rows, one = tg.shared(np.ones((3, 3)), "rows"), tg.shared(0.0, "one", shape=())
+
+    def by_columns() -> Any:
+        return tg.vmap(lambda v: tg.with_updates(v, {v: 2 * v}), in_axes=1)(rows)
+
+    def inside(v: Any) -> Any:
+        return tg.vmap(lambda w: tg.with_updates(w, {v: w + v}))(v)
+
+    with pytest.raises(InputError, match="needed a shared variable"):
+        by_columns()
+    with pytest.raises(InputError, match=r"found an update of <shared one.* in the body of vmap"):
+        tg.vmap(lambda v: tg.with_updates(v, {one: tg.sum(v)}))(rows)
+    with pytest.raises(InputError, match="in each element of a batch, needed one"):
+        tg.vmap(inside)(rows)
+    with pytest.raises(InputError, match="in a loop, a branch or a function"):
+        tg.vmap(lambda v: tg.scan(lambda c, _: (tg.with_updates(c, {v: c}), c), v, length=2)[0])(rows)
+
+
 def test_what_is_refused() -> None:
     x, count = tg.scalar("x"), tg.shared(0, "count", shape=())
     with pytest.raises(InputError, match=r"with_updates: updates: found .*needed a shared variable"):

@@ -13,6 +13,8 @@ from tg.functions.shared import Shared
 from tg.graph.nodes import Constant, Variable
 from tg.graph.traversal import inputs_of, leaves_and, sorted_applies, substitute
 from tg.ops.elementwise.cast import cast_variable
+from tg.ops.inner import whole_of
+from tg.ops.shape_ops import SpecifyShape
 from tg.ops.updating import Updating
 from tg.types.dtypes import can_cast_safely
 from tg.variables.conversion import as_variable
@@ -67,7 +69,7 @@ def updates_of(updates: Mapping[Shared, Any], what: str = "function") -> tuple[l
     """
     targets, values = [], []
     for target, value in pairs_of(updates, "updates"):
-        if not isinstance(target, Shared):
+        if not isinstance(whole_of(target), Shared):
             hint = "tg.shared(value) makes one"
             raise InputError(message(f"{what}: updates: found {target!r}, needed a shared variable", hint=hint))
         v = as_variable(value)
@@ -116,7 +118,10 @@ def own_updates(results: Sequence[Variable], targets: Sequence[Shared]) -> dict[
                 continue
             said.add(key)
             if target in found:
-                shown = [v for _, results in sorted_applies([x]) for v in results if v is not None]
+                nodes = [
+                    (n, vs) for n, vs in sorted_applies([x]) if type(n.op) is not SpecifyShape
+                ]  # which says the same
+                shown = [v for _, results in nodes for v in results if v is not None]
                 value = substitute([value], {id(target): found[target]}, shown)[0]  # x is made of what was there before
             if target in found or id(target) not in known:
                 known.add(id(target))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tg.errors import InputError, message
 from tg.functions.arguments import pairs_of, updates_of
-from tg.ops.inner import repeated_by
+from tg.ops.inner import repeated_by, whole_of
 from tg.ops.updating import Updating
 from tg.variables.conversion import as_variable
 
@@ -21,14 +21,16 @@ def with_updates(x: Any, updates: Mapping[Shared, Any]) -> Variable:
     """x, with which a function that computes it stores new values of shared variables: running statistics of layers.
 
     `updates=` of `tg.function` goes before. Where a program has two updates of a variable, the second is made of what
-    the first gives. `tg.checkpoint` carries updates outward; loops, branches and batches refuse them.
+    the first gives. `tg.checkpoint` carries updates outward; loops and branches refuse them. In `tg.vmap` each
+    element may update its own element of a shared variable that is mapped along the first axis.
 
     Args:
         updates: new values, by variable.
     Returns:
         x: derivatives do not see the updates.
     Raises:
-        InputError: what is updated is not shared; what is traced is the body of a loop or of `tg.vmap`.
+        InputError: what is updated is not shared; what is traced is the body of a loop, or of `tg.vmap`, all of whose
+            elements would update one value.
         DtypeError: the cast to the variable's dtype would lose values.
         ShapeError: another rank, or another length where one is fixed.
     Example:
@@ -39,12 +41,12 @@ def with_updates(x: Any, updates: Mapping[Shared, Any]) -> Variable:
         ([2.0, 6.0, 4.0], 3.0)
     """
     v = as_variable(x)
-    targets, values = updates_of(dict(pairs_of(updates, "updates")), "with_updates")
     within = repeated_by()
-    if within and targets:
-        hint = "a loop may carry the value, and the program update the variable afterwards"
-        text = f"with_updates: found an update of {targets[0]!r} in the body of {within}"
-        raise InputError(message(text, hint=hint))
-    for target, value in zip(targets, values, strict=True):
-        v = Updating(next(target.said))(v, target, value)
+    for target, value in zip(*updates_of(dict(pairs_of(updates, "updates")), "with_updates"), strict=True):
+        whole: Shared = whole_of(target)
+        if within and whole is target:
+            hint = "a loop may carry the value, and the program update the variable afterwards"
+            text = f"with_updates: found an update of {target!r} in the body of {within}"
+            raise InputError(message(text, hint=hint))
+        v = Updating(next(whole.said))(v, target, value)
     return v

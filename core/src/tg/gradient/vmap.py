@@ -82,7 +82,7 @@ def _mapped(f: Callable[..., Any], arguments: tuple[Any, ...], in_axes: Any, out
         raise InputError(message("vmap: in_axes: found no mapped argument, needed one"))
     size, batches = _agreeing(given)
     elements = {k: TOOLS.element(v) for k, v in batches.items()}
-    with repeated("vmap"):
+    with repeated("vmap", {id(v): given[k].variable for k, v in elements.items()}):
         result = f(*structure(iter([elements.get(k, leaf) for k, leaf in enumerate(leaves)])))
     outputs, shape = flatten(result)
     places = repeated_over(result, out_axes, _is_axis, "vmap: out_axes")

@@ -34,8 +34,7 @@ class Ensemble(Module):
     Shapes:
         inputs and results of `net`, with an axis of members in front of the results
     Raises:
-        InputError: net is no module, or has values; number is no positive integer; a call that is training has
-            running statistics to move, which `tg.vmap` does not.
+        InputError: net is no module, or has values; number is no positive integer.
     Source:
         Lakshminarayanan et al. 2017, deep ensembles; torch.func.stack_module_state.
     Example:
@@ -62,10 +61,6 @@ class Ensemble(Module):
     ) -> Any:
         weights = list({id(leaf): leaf for _, leaf, _ in leaves(self.members)}.values())
         keys = None if key is None else split(key, self.number)
-        moved = next((path for path, _, is_state in leaves(self) if is_state and training), None)
-        if moved is not None:
-            hint = "LayerNorm and GroupNorm have no running statistics; training=False predicts"
-            raise InputError(message(f"Ensemble: training: found {moved}, which tg.vmap does not move", hint=hint))
 
         def of_one(own: list[Variable], own_key: Any, given: tuple[Any, ...]) -> Any:
             model = self._with(dict(zip(map(id, weights), own, strict=True)))

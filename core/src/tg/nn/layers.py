@@ -183,7 +183,8 @@ class BatchNorm(Module, state=("running_mean", "running_var")):
     Shapes:
         x (n, c, ...), the weights (c) -> y (n, c, ...)
     Raises:
-        InputError: a call does not say whether it is training, or trains in a loop or in `tg.vmap`.
+        InputError: a call does not say whether it is training, or trains in a loop, or in `tg.vmap` with running
+            statistics that are not mapped as well.
         ShapeError: while training, a channel has just one element.
     Source:
         torch.nn.BatchNorm1d, BatchNorm2d, BatchNorm3d; Ioffe and Szegedy 2015.

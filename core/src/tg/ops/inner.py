@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import contextvars
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from contextvars import ContextVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,28 +22,42 @@ from tg.types import lengths
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from tg.graph.frozen import FrozenGraph
     from tg.types.lengths import Atom
 
 
-_REPEATED: Final = contextvars.ContextVar("repeated", default="")
+_REPEATED: ContextVar[str] = ContextVar("repeated", default="")
+_WHOLES: ContextVar[Mapping[int, Variable]] = ContextVar("wholes", default=MappingProxyType({}))
 
 
 @contextlib.contextmanager
-def repeated(what: str) -> Iterator[None]:
-    """What is traced meanwhile is computed again and again, by `what`: it is no place for what has a state."""
-    token = _REPEATED.set(what)
+def repeated(what: str, wholes: Mapping[int, Variable] = MappingProxyType({})) -> Iterator[None]:
+    """What is traced meanwhile is computed again and again, by `what`: it is no place for what has a state.
+
+    Args:
+        wholes: variables of which each repetition has an element, by the ids of what stands for it: these may have one.
+    """
+    tokens = _REPEATED.set(what), _WHOLES.set({**_WHOLES.get(), **wholes})
     try:
         yield
     finally:
-        _REPEATED.reset(token)
+        _REPEATED.reset(tokens[0])
+        _WHOLES.reset(tokens[1])
 
 
 def repeated_by() -> str:
     """What computes again and again what is traced now; "" for nothing."""
     return _REPEATED.get()
+
+
+def whole_of(v: Any) -> Any:
+    """The variable of which v stands for an element, in what is repeated now; v if there is none."""
+    wholes = _WHOLES.get()
+    while id(v) in wholes:
+        v = wholes[id(v)]
+    return v
 
 
 class InnerTypes(NamedTuple):

@@ -8,6 +8,7 @@ from tg.errors import InputError, ShapeError, message
 from tg.graph.facts import facts_of
 from tg.graph.op import Op
 from tg.ops.family import Family
+from tg.ops.shape_ops import SpecifyShape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -67,14 +68,19 @@ class Updating(Op):
         return (tangents[0],)
 
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Any]:
-        """What is stored is one value.
+        """What is stored is one value, or the values of all elements of a variable that is mapped.
 
         Raises:
-            InputError: each element of the batch would store another.
+            InputError: each element of the batch would store another value of one variable.
         """
-        if any(batched[1:]):
-            raise InputError(message(f"vmap: found an update of {inputs[1]!r} in each element of a batch, needed one"))
-        found = self(*inputs)
+        x, target, value = inputs
+        if batched[1]:
+            value = tools.lead(value, batched[2], size)
+            while target.apply is not None and type(target.apply.op) is SpecifyShape:  # as long as other arguments are
+                target = target.apply.inputs[0]
+        elif batched[2]:
+            raise InputError(message(f"vmap: found an update of {target!r} in each element of a batch, needed one"))
+        found = self(x, target, value)
         return (found if batched[0] else tools.unbatched(found),)
 
 
