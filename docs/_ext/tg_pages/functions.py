@@ -14,7 +14,7 @@ from tg_pages.docstring import entry, escaped, myst, sentence, signature, table
 
 def is_of_modules(value: Any) -> bool:
     """Whether something of `tg.nn` is a module, or a function of modules; the others have pages of their own."""
-    return str(getattr(value, "__module__", "")).startswith("tg.nn.")
+    return str(getattr(inspect.unwrap(value), "__module__", "")).startswith("tg.nn.")
 
 
 PARTS = (

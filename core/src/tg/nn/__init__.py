@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import tg
+from tg.keywords import explain
 from tg.nn import init
 from tg.nn.blocks import Attention, Residual, Sequential, Transformer, TransformerLayer
 from tg.nn.ensemble import Ensemble
@@ -230,6 +231,8 @@ __all__ = [
     "triplet_margin_loss",
     "unfold",
 ]
+
+explain(globals(), __all__)
 
 
 def __getattr__(name: str) -> Any:

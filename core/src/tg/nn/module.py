@@ -17,6 +17,7 @@ import numpy as np
 
 from tg.errors import InputError, message
 from tg.graph.nodes import Variable
+from tg.keywords import instead
 from tg.variables.structure import short
 
 if TYPE_CHECKING:
@@ -98,7 +99,14 @@ class _Kind(type):
         return own.replace(parameters=list(own.parameters.values())[1:], return_annotation=inspect.Signature.empty)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        made = super().__call__(*args, **kwargs)
+        try:
+            made = super().__call__(*args, **kwargs)
+        except TypeError as error:
+            makers = [vars(c)["__init__"] for c in cls.__mro__ if c is not object and "__init__" in vars(c)]
+            told = instead(cls.__name__, makers, kwargs, error)
+            if told is None:
+                raise
+            raise told from None
         made.__dict__["_is_made"] = True
         return made
 
@@ -181,7 +189,13 @@ def _watched(call: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(call)
     def watched(self: Module, *args: Any, **kwargs: Any) -> Any:
         tell = CALLS.get()
-        return call(self, *args, **kwargs) if tell is None else tell(self, lambda: call(self, *args, **kwargs))
+        try:
+            return call(self, *args, **kwargs) if tell is None else tell(self, lambda: call(self, *args, **kwargs))
+        except TypeError as error:
+            told = instead(type(self).__name__, [call], kwargs, error)
+            if told is None:
+                raise
+            raise told from None
 
     return watched
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 import tg
+from tg.keywords import explain
 from tg.optimize.adaptive import adadelta, adagrad, adam, adamax, adamw, lamb, nadam, rmsprop
 from tg.optimize.averages import moving_average
 from tg.optimize.descent import state
@@ -76,6 +77,8 @@ __all__ = [
     "state",
     "warmup_cosine_decay_schedule",
 ]
+
+explain(globals(), __all__)
 
 
 def __getattr__(name: str) -> Any:
