@@ -77,6 +77,7 @@ def rnn(
         state: the first state; zeros unless given.
         lengths: how many steps of each sequence count, where x is padded: behind them results are 0, and the last state
             is that of the last step that counts, from which the reverse direction begins. All unless given.
+            Steps behind them are computed, and left out by a mask: the time is that of all of x.
         axis: that of the steps: 0, or 1 for batches first.
         bidirectional: whether each layer goes in both directions; the next one is given both results side by side.
         nonlinearity: "tanh" or "relu".
