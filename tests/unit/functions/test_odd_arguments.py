@@ -44,3 +44,31 @@ def test_a_product_without_value_is_nan_also_where_the_caller_lets_numpy_raise()
         folded = tg.function([], tg.constant(infinite) @ nothing, backend="perform")()
     assert np.isnan(called).all()
     assert np.isnan(folded).all()
+
+
+@pytest.mark.parametrize("backend", ["perform", "c", "numba", "jax", "torch", "mlx"])
+def test_numbers_of_an_input_s_own_type_are_taken_as_they_are(backend, monkeypatch):
+    s, k = tg.scalar("s"), tg.scalar("k", "int64")
+    f = tg.function([s, k], [2 * s, k + 1], backend=backend)
+    first = f(np.array(0.5), np.array(1))
+    monkeypatch.setattr("tg.functions.binding.to_array", None)  # it is not asked
+    for given in ((0.5, np.int64(1)), (np.float64(0.5), np.array(1)), (np.array(0.5), np.int64(1))):
+        for value, known in zip(f(*given), first, strict=True):
+            assert type(value) is np.ndarray
+            assert (value.dtype, value.shape, value.tolist()) == (known.dtype, (), known.tolist())
+
+
+@pytest.mark.parametrize("backend", ["perform", "c", "numba", "jax", "torch", "mlx"])
+def test_other_numbers_are_converted_or_refused(backend):
+    s, k = tg.scalar("s"), tg.scalar("k", "int64")
+    f = tg.function([s, k], [2 * s, k + 1], backend=backend)
+    low, high = -(2**63), 2**63 - 2
+    assert [int(f(0.0, n)[1]) for n in (low, high)] == [low + 1, high + 1]
+    assert [v.dtype.name for v in f(1, True)] == ["float64", "int64"]
+    assert [float(v) for v in f(np.float32(0.5), np.int8(3))] == [1.0, 4.0]
+    with pytest.raises(tg.RangeError, match="input 'k': found 9223372036854775808"):
+        f(1.0, 2**63)
+    with pytest.raises(tg.DtypeError, match="input 'k': found dtype float64, needed int64"):
+        f(1.0, 1.5)
+    with pytest.raises(tg.DtypeError, match="input 's': found dtype complex128, needed float64"):
+        f(1j, 1)

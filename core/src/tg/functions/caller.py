@@ -1,12 +1,12 @@
 """The short way through a call where there is no compiled entry: Python made for one function's inputs.
 
-It takes exactly typed NumPy arrays whose lengths are not 1, runs the main program and gives back the outputs; whatever
-is unusual (other types, names, defaults, failure) goes the general way, which starts the call anew.
+It takes exactly typed numbers and NumPy arrays whose lengths are not 1, runs the main program and gives back the
+outputs; whatever is unusual (other types, names, defaults, failure) goes the general way, which starts the call anew.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tg.types.tensor_type import TensorType
+
+NUMBERS: Final = {"float64": (float, np.float64), "int64": (int, np.int64)}
+MOST: Final = 1 << 63  # integers of 64 bits are below
 
 
 def make_caller(
@@ -55,6 +58,7 @@ def make_caller(
     ]
     if names:
         lines.append(f"    {', '.join(names)}, = args")
+        lines += _of_numbers(types, scope)
         lines.append(f"    if not ({' and '.join(_test(k, t, scope) for k, t in enumerate(types))}):")
         lines.append("        return general(*args, **kwargs)")
     made = [f"y{k}" for k in range(len(outputs))]
@@ -72,6 +76,23 @@ def make_caller(
     ]
     exec(compile("\n".join(lines), "<tg call>", "exec"), scope)
     return scope["call"]  # type: ignore[no-any-return]
+
+
+def _of_numbers(types: Sequence[TensorType], scope: dict[str, Any]) -> list[str]:
+    """Numbers, of Python or NumPy, become arrays where they are exactly of the type of their input."""
+    taken = [k for k, t in enumerate(types) if t.ndim == 0 and t.dtype in NUMBERS]
+    if not taken:
+        return []
+    lines = []
+    for k in taken:
+        python, wide = NUMBERS[types[k].dtype]
+        scope |= {f"python{k}": python, f"wide{k}": wide, "array": np.array, "MOST": MOST}
+        bound = f" and -MOST <= a{k} < MOST" if python is int else ""
+        lines += [
+            f"    if type(a{k}) is wide{k} or type(a{k}) is python{k}{bound}:",
+            f"        a{k} = array(a{k}, d{k})",
+        ]
+    return [*lines, f"    args = ({', '.join(f'a{k}' for k in range(len(types)))},)"]
 
 
 def _test(k: int, t: TensorType, scope: dict[str, Any]) -> str:
