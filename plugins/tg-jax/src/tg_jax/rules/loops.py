@@ -69,31 +69,36 @@ def _first_failure(status: Any, found: Any) -> Any:
 
 
 def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., tuple[Any, ...]]]) -> Any:
-    """`lax.while_loop`, which asks behind each step, before the next: so a check in the condition has its status."""
+    """`lax.while_loop`, which asks behind each step, before the next: so a check in the condition has its status.
+
+    A loop without checks carries no status: XLA's runtime takes its time for each part of a step, however little.
+    """
     condition, body = map(_traced, graphs)
     n, most, captured = op.carries, op.max_steps, operands[op.carries :]
     start = [jnp.asarray(v) for v in operands[:n]]
-    clear = jnp.zeros(STATUS_LENGTH, jnp.int64)
+    clear = [jnp.zeros(STATUS_LENGTH, jnp.int64)] if op.inner_descriptors else []
 
-    def asked(carries: Sequence[Any], steps: Any) -> tuple[Any, Any]:
+    def asked(carries: Sequence[Any], steps: Any) -> tuple[Any, list[Any]]:
         goes_on, *status = condition(*carries, *captured)
         may = True if most is None else steps < most
         known = status and status[0] is not None
-        return goes_on & may, jnp.where(may, status[0].at[-1].set(steps), clear) if known else clear
+        return goes_on & may, [jnp.where(may, status[0].at[-1].set(steps), *clear)] if known else clear
 
     refused = op.refused([v.shape for v in operands])
 
     def step(state: Any) -> Any:
         carries, steps, traces, _, _ = state
         if refused:  # no step can run on operands of such shapes: its check fails
-            return carries, steps, traces, jnp.asarray(False), _status(refused).at[-1].set(steps)
+            return carries, steps, traces, jnp.asarray(False), [_status(refused).at[-1].set(steps)]
         found = body(*carries, *captured)
         after = [lax.convert_element_type(v, c.dtype) for v, c in zip(found, carries, strict=False)]
         traces = [y.at[steps].set(v) for y, v in zip(traces, found[n : n + op.traces], strict=True)]
         may_fail = op.body.checks and found[-1] is not None
-        status = shifted(found[-1], len(op.condition.checks)).at[-1].set(steps) if may_fail else clear
-        goes_on, failed = asked(after, steps + 1)
-        return after, steps + 1, traces, goes_on, jnp.where(status[0] != 0, status, failed)
+        goes_on, status = asked(after, steps + 1)
+        if may_fail:
+            first = shifted(found[-1], len(op.condition.checks)).at[-1].set(steps)
+            status = [jnp.where(first[0] != 0, first, *status)]
+        return after, steps + 1, traces, goes_on, status
 
     shapes = [t.shape for t in op.body.output_types[n:]] if refused else []
     if not refused:
@@ -102,10 +107,13 @@ def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., tuple
     traces = [jnp.zeros((most or 0, *shape), dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
     zero = jnp.zeros((), jnp.int64)
     if most == 0:  # JAX refuses to trace how a step would write where there is no place
-        return (*start, zero, *traces, *([clear] if op.inner_descriptors else []))
-    state = (start, zero, traces, *asked(start, zero))
-    carries, steps, traces, _, status = lax.while_loop(lambda state: state[3] & (state[4][0] == 0), step, state)
-    return (*carries, steps, *traces, *([status] if op.inner_descriptors else []))
+        return (*start, zero, *traces, *clear)
+
+    def goes_on(state: Any) -> Any:
+        return state[3] & (state[4][0][0] == 0) if clear else state[3]
+
+    carries, steps, traces, _, status = lax.while_loop(goes_on, step, (start, zero, traces, *asked(start, zero)))
+    return (*carries, steps, *traces, *status)
 
 
 def cond(op: t.Cond, index: Any, *operands: Any, graphs: Sequence[Callable[..., tuple[Any, ...]]]) -> Any:
