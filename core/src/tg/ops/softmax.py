@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.types.tensor_type import TensorType
 
+    Times = Callable[[Variable, Variable], Variable | None]
+
 
 @final
 class LogSumExp(Op):
@@ -79,8 +81,38 @@ def powers_of(x: Variable, axes: tuple[int, ...]) -> tuple[Variable, Variable, V
     return powers, reduce_sum(powers, axes), shift
 
 
+class Shares(Op):
+    """Parts of a whole, along axes: the derivative is its own transpose, so both modes have one formula."""
+
+    def along(self) -> tuple[int, ...]:
+        """The axes."""
+        return (self.axis,)  # type: ignore[attr-defined]
+
+    def slopes(self, inputs: Sequence[Variable], y: Variable) -> Variable:
+        """The shares as they are in the derivative."""
+        return y
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """y * (dy - sum(dy * y)); of operands that are made of the first, none."""
+        return (self._through(tools.times, inputs, outputs, cotangents), *[None] * (len(inputs) - 1))
+
+    def pushforward(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """y * (dx - sum(dx * y))."""
+        return (self._through(tools.forward.times, inputs, outputs, tangents),)
+
+    def _through(
+        self, times: Times, inputs: Sequence[Variable], outputs: Sequence[Variable], flowing: Sequence[Variable | None]
+    ) -> Variable | None:
+        v = flowing[0]
+        return None if v is None else through_shares(times, v, self.slopes(inputs, outputs[0]), self.along())
+
+
 @final
-class Share(Op):
+class Share(Shares):
     """exp(x - y) for y = logsumexp(x) over `axes`, kept; 0 where y is -inf, and then without a derivative.
 
     Shapes:
@@ -106,15 +138,14 @@ class Share(Op):
         total = expand_dims_at(total, self.axes)
         return where(equal(total, kind(0)), kind(0), divide(powers, total))
 
-    def pullback(
-        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
-        """As that of a softmax; y is made of x."""
-        (_, y), (z,), (dz,) = inputs, outputs, cotangents
-        if dz is None:
-            return (None, None)
-        kind = numpy_dtype(z.type.dtype).type
-        return (through_shares(tools.times, dz, where(equal(y, kind(-np.inf)), kind(np.nan), z), self.axes), None)
+    def along(self) -> tuple[int, ...]:
+        """The axes of the sum."""
+        return self.axes
+
+    def slopes(self, inputs: Sequence[Variable], y: Variable) -> Variable:
+        """NaN where the whole is nothing."""
+        kind = numpy_dtype(y.type.dtype).type
+        return where(equal(inputs[1], kind(-np.inf)), kind(np.nan), y)
 
 
 def _is_logarithm(y: Variable, x: Variable, axes: tuple[int, ...]) -> bool:
@@ -124,9 +155,7 @@ def _is_logarithm(y: Variable, x: Variable, axes: tuple[int, ...]) -> bool:
     return below is not None and below.op == LogSumExp(axes) and key_of(below.inputs[0]) == key_of(x)
 
 
-def through_shares(
-    times: Callable[[Variable, Variable], Variable | None], dy: Variable, y: Variable, axes: tuple[int, ...]
-) -> Variable | None:
+def through_shares(times: Times, dy: Variable, y: Variable, axes: tuple[int, ...]) -> Variable | None:
     """y * (dy - sum(dy * y)) for shares y.
 
     Where one share is nearly 1, dy has lost against the sum what is left: the dy of that share is taken off before.
@@ -184,7 +213,7 @@ class WeightedLogSumExp(Op):
 
 
 @final
-class Softmax(Op):
+class Softmax(Shares):
     """exp(x) / sum(exp(x)) along `axis` without overflow.
 
     Shapes:
@@ -213,15 +242,6 @@ class Softmax(Op):
         """A share is not below 0; infinite operands may have none, and complex ones a sum of 0."""
         x = inputs[0]
         return (("nonnegative", "no_negative_zero", *(facts_of(x) & {"finite"})) if is_float(x.type.dtype) else NONE,)
-
-    def pullback(
-        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
-        """y * (dy - sum(dy * y))."""
-        (y,), (dy,) = outputs, cotangents
-        if dy is None:
-            return (None,)
-        return (through_shares(tools.times, dy, y, (self.axis,)),)
 
 
 @final

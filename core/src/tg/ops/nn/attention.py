@@ -22,7 +22,7 @@ from tg.ops.family import Family
 from tg.ops.nn.dropout import dropped, is_needed
 from tg.ops.reduction import Reduce, reduce_sum
 from tg.ops.shape import broadcast_to, expand_dims_at, matrix_transpose, reshape, sum_to
-from tg.ops.softmax import LogSumExp, through_shares
+from tg.ops.softmax import LogSumExp, Shares, through_shares
 from tg.ops.statistics import as_floating
 from tg.types.dtypes import in_float32, is_complex, is_float, is_integer, numpy_dtype
 from tg.types.lengths import broadcast, require_same
@@ -39,7 +39,7 @@ NAME = "scaled_dot_product_attention"
 
 
 @final
-class MaskedSoftmax(Op):
+class MaskedSoftmax(Shares):
     """exp(x) / sum(exp(x)) along `axis` without overflow; 0 where all elements are -inf, with derivative 0.
 
     Shapes:
@@ -66,13 +66,6 @@ class MaskedSoftmax(Op):
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
         """A share is not below 0."""
         return (("nonnegative", "no_negative_zero"),)
-
-    def pullback(
-        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
-        """y * (dy - sum(dy * y)), which is 0 where all of y is."""
-        (y,), (dy,) = outputs, cotangents
-        return (None if dy is None else through_shares(tools.times, dy, y, (self.axis,)),)
 
 
 class Attending(Op):
