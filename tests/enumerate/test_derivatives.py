@@ -105,6 +105,12 @@ def test_verdicts(gradient, hessian, kinds):
     assert judged({"grad": [2.0, 1.0], "jvp": gradient}, {"jvp of grad": right, "jvp of jvp": hessian}) == kinds
 
 
+def test_an_entry_that_its_doubt_cannot_tell_from_0_may_cancel():
+    limits = [oracle.Limit("limit", v, 1e-110) for v in (0.0, -1e-190)]
+    assert judge.agree(1e-17, 0.0, judge.Scale(1e-190, 0.0), limits)
+    assert not judge.agree(1e-17, 0.0, judge.Scale(1e-190, 0.0), [m._replace(doubt=0.0) for m in limits])
+
+
 X3, S, XZ = catalog.X, catalog.S, catalog.XZ
 FOUND = {
     "the second derivative of a kernel of a norm": (

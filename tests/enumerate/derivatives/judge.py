@@ -153,10 +153,10 @@ class Scale(NamedTuple):
     cancelled: float
 
 
-def rounding(low, high, scale):
-    """What rounding may add to an entry: relative to the largest one, or to what cancels if it is 0."""
+def rounding(low, high, scale, doubt=0.0):
+    """What rounding may add to an entry: relative to the largest one, or to what cancels if it may be 0."""
     size = max(abs(low), abs(high))
-    if size == 0:
+    if size <= doubt or size == 0:
         return FLOOR * scale.cancelled + NOTHING
     return FLOOR * (scale.cancelled if size <= ZERO * scale.cancelled else scale.largest) + 1 / LARGEST
 
@@ -224,7 +224,7 @@ def agree(a, b, scale, limits):
     if math.isnan(a) or math.isnan(b) or math.isinf(a) or math.isinf(b):
         return (math.isnan(a) and math.isnan(b)) or a == b or not (math.isfinite(a) or math.isfinite(b))
     low, high, doubt = hull([m for m in limits if m.kind != "undefined"])
-    allowed = 10 * (FLOOR * scale.cancelled + rounding(low, high, scale) + doubt)
+    allowed = 10 * (FLOOR * scale.cancelled + rounding(low, high, scale, doubt) + doubt)
     return abs(a - b) <= RELATIVE * max(abs(a), abs(b)) + allowed
 
 
