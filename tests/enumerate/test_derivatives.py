@@ -147,6 +147,16 @@ FOUND = {
         catalog.W,
         ((0.0, 0.5, 1.0, -1.0),),
     ),
+    "a product of a matrix and a vector at a kink": (
+        "sum(abs(matmul(A, z)))",
+        (("A", (2, 2)), ("z", (2,))),
+        ((1.0, 2.0, 3.0, 4.0, 0.0, 0.0),),
+    ),
+    "a product of vectors at a kink, in a loop": (
+        "sum(abs(map(lambda r: dot(r, z), A)))",
+        (("A", (2, 2)), ("z", (2,))),
+        ((1.0, 2.0, 3.0, 4.0, 0.0, 0.0),),
+    ),
     "shares of an infinite whole": ("logsumexp(1 / w)", (("w", (2,)),), ((0.0, 0.5),)),
     "a simple eigenvalue beside equal ones": ("max(eigvalsh(A + transpose(A)))", catalog.A3, catalog.SQUARES3[2:3]),
     "a function of equal eigenvalues": (catalog.EXPONENTIAL, catalog.A2, ((2.0, 0.0, 0.0, 2.0),)),

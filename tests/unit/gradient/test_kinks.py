@@ -131,6 +131,53 @@ def test_the_slope_of_the_inside_of_a_kink_has_no_second_derivative_beside_it():
     assert np.isnan(along).all()
 
 
+def in_two(product):
+    """The function of a vector that is a matrix and a vector."""
+    return lambda x: product(x[:4].reshape((2, 2)), x[4:])
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda m, z: m @ z,
+        lambda m, z: z @ m.T,
+        lambda m, z: tg.einsum("ij,j->i", m, z),
+        lambda m, z: tg.map(lambda row: tg.dot(row, z), m),
+        lambda m, z: tg.map(lambda row: tg.sum(row * z), m),
+        lambda m, z: tg.stack([tg.dot(m[0], z), tg.dot(m[1], z)]),
+        lambda m, z: tg.cumsum(m @ z)[1:] - m[0] @ z,
+    ],
+)
+def test_a_product_behind_a_kink_has_derivatives_with_what_does_not_meet_in_it(product):
+    x, at = tg.tensor("x", "float64", shape=(6,)), np.array([1.0, 2.0, 3.0, 4.0, 0.0, 0.0])
+    cost = in_two(lambda m, z: tg.sum(tg.abs(product(m, z))))(x)
+    np.testing.assert_array_equal(tg.grad(cost, x).eval({x: at}), 0)
+    jacobians = [tg.jacobian(tg.grad(cost, x), x, direction=d).eval({x: at}) for d in ("reverse", "forward")]
+    first, *others = [*hessians_of(cost, x, at), *jacobians]
+    column = np.array([0, 1, 0, 1, 0, 1])
+    meets = (column[:, None] == column) & (np.arange(6)[:, None] // 4 != np.arange(6) // 4)
+    np.testing.assert_array_equal(first[~meets], 0)  # an element of m with another element of z than its own
+    for hessian in others:
+        np.testing.assert_array_equal(hessian, first)
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        tg.linalg.solve,
+        lambda m, z: tg.linalg.inv(m) @ z,
+        lambda m, z: tg.nn.conv1d(m.reshape((1, 1, 4)), z.reshape((1, 1, 2))),
+    ],
+)
+def test_modes_agree_at_kinks_behind_ops_that_mix_elements(product):
+    x, at = tg.tensor("x", "float64", shape=(6,)), np.array([1.0, 2.0, 3.0, 4.0, 0.0, 0.0])
+    cost = in_two(lambda m, z: tg.sum(tg.abs(product(m, z))))(x)
+    first, *others = hessians_of(cost, x, at)
+    np.testing.assert_array_equal(first[4:, 4:], 0)
+    for hessian in others:
+        np.testing.assert_array_equal(hessian, first)
+
+
 MATERN = {  # of the distance r of points that are 1 apart in scale: the kernel, and its curvature at equal points
     "three halves": (lambda r: (1 + 3**0.5 * r) * tg.exp(-(3**0.5) * r), -3.0),
     "five halves": (lambda r: (1 + 5**0.5 * r + 5 / 3 * r**2) * tg.exp(-(5**0.5) * r), -5 / 3),

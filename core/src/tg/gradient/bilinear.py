@@ -1,4 +1,7 @@
-"""Products that an op makes itself, as of matrices, beside conventions: NaN where they have no product."""
+"""Products that an op makes itself, as of matrices, beside conventions: NaN where they have no product.
+
+What is given to the op is asked for as a whole, and so is what it makes; of matrices each term is.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tg.gradient.conditions import anywhere, both, disjunction, either, wide
+from tg.gradient.conditions import anywhere, both, disjunction, either, nan_where, wide
 from tg.gradient.reading import READERS
+from tg.gradient.selection import defined as without_nan
 from tg.graph.traversal import key_of
 from tg.ops.contraction import MatMul
 from tg.ops.cumulative import CumProdPullback
-from tg.ops.elementwise.arithmetic import multiply
+from tg.ops.elementwise.arithmetic import asked_where
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import not_equal, where
+from tg.ops.elementwise.comparison import not_equal
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.shape import matrix_transpose, sum_to
-from tg.types.dtypes import is_inexact, numpy_dtype
+from tg.types.dtypes import is_inexact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,8 +32,16 @@ if TYPE_CHECKING:
     Values = Sequence[Variable | None]
 
 
+def defined(supports: Supports, node: Apply, flowing: Values) -> Values:
+    """Cotangents or tangents without what is NaN because a convention has no product with it: the product is asked."""
+    if not _multiplies(supports, node) or type(node.op) is MatMul:
+        return flowing
+    return [None if v is None else without_nan(supports.of(v), v) for v in flowing]
+
+
 def of_pullback(supports: Supports, node: Apply, dys: Values, dxs: Values) -> Values:
     """The cotangents of operands, NaN where another operand is a convention that has no product with a cotangent."""
+    dxs = _asked(supports, node, dys, dxs)
     if not _multiplies(supports, node):
         return dxs
     if type(node.op) is MatMul and dys[0] is not None:
@@ -48,6 +60,7 @@ def of_pullback(supports: Supports, node: Apply, dys: Values, dxs: Values) -> Va
 
 def of_pushforward(supports: Supports, node: Apply, tangents: Values, made: Values) -> Values:
     """The tangents of results, NaN where an operand is a convention that has no product with the tangent of another."""
+    made = _asked_together(supports, node, tangents, made)
     if not _multiplies(supports, node):
         return made
     if type(node.op) is MatMul:
@@ -61,6 +74,61 @@ def of_pushforward(supports: Supports, node: Apply, tangents: Values, made: Valu
             _of_whole(supports, t, v) for k, t in enumerate(tangents) if t is not None for v in _others(node, k)
         ]
     return [t if t is None else _poisoned(t, disjunction(conditions)) for t in made]
+
+
+def _asked(supports: Supports, node: Apply, dys: Values, dxs: Values) -> Values:
+    """The cotangents of operands, asked for where one that they are made of is.
+
+    An op is linear in those of its operands that are given tangents or cotangents, or made of such: together they are
+    in the cotangent of another operand, but not in their own.
+    """
+    if not _mixes(supports, node):
+        return dxs
+    flowing = disjunction(_somewhere(supports, dy) for dy in dys if dy is not None)
+    linear = _linear(supports, node)
+    beside = both(flowing, _together(linear))
+    return [_where_asked(flowing if s is not True else beside, dx) for s, dx in zip(linear, dxs, strict=True)]
+
+
+def _asked_together(supports: Supports, node: Apply, tangents: Values, made: Values) -> Values:
+    """The tangents of results, asked for where one that they are made of is: as cotangents."""
+    if not _mixes(supports, node):
+        return made
+    linear = _linear(supports, node)
+    beside = _together(linear)
+    condition = disjunction(
+        both(_somewhere(supports, t), beside if s is True else True)
+        for s, t in zip(linear, tangents, strict=True)
+        if t is not None
+    )
+    return [_where_asked(condition, t) for t in made]
+
+
+def _linear(supports: Supports, node: Apply) -> list[Condition]:
+    """Of each operand whether one of its elements is asked for: of what is not given, always."""
+    return [_somewhere(supports, v) if is_inexact(v.type.dtype) else True for v in node.inputs]
+
+
+def _together(linear: list[Condition]) -> Condition:
+    """Whether one of those that are given is asked for, if there are any."""
+    some = [s for s in linear if s is not True]
+    return disjunction(some) if some else True
+
+
+def _somewhere(supports: Supports, v: Variable) -> Condition:
+    support = supports.of(v)
+    return True if support.asked is True else anywhere(both(support.selected, support.asked), v)
+
+
+def _where_asked(condition: Condition, v: Variable | None) -> Variable | None:
+    if v is None or condition is False:
+        return None
+    return v if condition is True else asked_where(condition, v)
+
+
+def _mixes(supports: Supports, node: Apply) -> bool:
+    """Whether an op mixes elements, and no more is known of it."""
+    return supports.kinks and not (isinstance(node.op, Elementwise) or node.op.graph_fields or node.key in READERS)
 
 
 def _multiplies(supports: Supports, node: Apply) -> bool:
@@ -88,7 +156,11 @@ def _pairs(supports: Supports, flowing: Variable, slope: Variable) -> list[tuple
 
 
 def _of_whole(supports: Supports, flowing: Variable, slope: Variable) -> Condition:
-    pairs = _pairs(supports, flowing, slope)
+    """Whether one element of each has no product with the other, or is NaN."""
+    first, second = supports.of(flowing), supports.of(slope)
+    asked, there = both(first.selected, first.asked), both(second.selected, second.asked)
+    pairs = [(both(asked, first.undefined), there), (asked, both(there, second.undefined))]
+    pairs += _pairs(supports, flowing, slope)
     return disjunction(both(anywhere(s, flowing), anywhere(t, slope)) for s, t in pairs)
 
 
@@ -103,11 +175,7 @@ def _of_matrices(
 
 
 def _poisoned(v: Variable, condition: Condition) -> Variable:
-    """A product with NaN: it stays NaN if the map is turned round."""
-    if condition is False:
-        return v
-    one, nan = (numpy_dtype(v.type.dtype).type(c) for c in (1, np.nan))
+    """NaN where a condition holds of what a value is the sum of."""
     if not isinstance(condition, bool) and condition.type.ndim == v.type.ndim:
-        counts = sum_to(cast_variable(condition, "int64"), v.shape)
-        condition = not_equal(counts, 0)
-    return multiply(v, where(condition, nan, one))
+        condition = not_equal(sum_to(cast_variable(condition, "int64"), v.shape), 0)
+    return nan_where(condition, v)

@@ -10,14 +10,15 @@ import numpy as np
 
 from tg.graph.nodes import Constant, Variable, apply
 from tg.ops.contraction import MatMul
+from tg.ops.elementwise.arithmetic import multiply
 from tg.ops.elementwise.cast import Cast
-from tg.ops.elementwise.comparison import logical_and, logical_not, logical_or, not_equal
+from tg.ops.elementwise.comparison import logical_and, logical_not, logical_or, not_equal, where
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.indexing import Gather, Slice
 from tg.ops.reduction import Reduce
 from tg.ops.shape import broadcast_to, expand_dims_at
 from tg.ops.shape_ops import BroadcastTo, ExpandDims, Reshape, SpecifyShape, Squeeze, Transpose
-from tg.types.dtypes import BOOL
+from tg.types.dtypes import BOOL, numpy_dtype
 from tg.types.lengths import same
 
 if TYPE_CHECKING:
@@ -258,6 +259,14 @@ def any_along(s: Condition, v: Variable, axis: int) -> Condition:
         return s
     total = computed(Reduce(logical_or, (axis,)), s)
     return expand_dims_at(total, (axis,)) if isinstance(total, Variable) else total
+
+
+def nan_where(s: Condition, v: Variable) -> Variable:
+    """A value, NaN where a condition holds: a product with NaN, which has no derivatives there either."""
+    if s is False:
+        return v
+    one, nan = (numpy_dtype(v.type.dtype).type(c) for c in (1, np.nan))
+    return multiply(v, where(s, nan, one))
 
 
 def in_matrix_product(s: Condition, x: Variable, t: Condition, y: Variable) -> Condition:

@@ -30,12 +30,14 @@ def inside_graph(
     inner: Sequence[Variable],
     known: Callable[[], Sequence[int]],
     known_given: Mapping[int, Callable[[], int]],
+    *,
+    kinks: bool,
 ) -> tuple[Supports, dict[Place, Variable], list[Variable]]:
     """Supports of what stands for values inside a graph, leaves for the conditions at these places, and the values.
 
     Of the graph's inputs it is `known` whether they are regular, and of what stands for values as well.
     """
-    inside = Supports(Regularity(inner, known))
+    inside = Supports(Regularity(inner, known), kinks=kinks)
     for k, v in given.items():
         inside.regularity.tell(v, known_given[k])
     flags = {(k, field): flag_of(given[k], whole=whole) for (k, field), whole in places.items()}

@@ -298,7 +298,7 @@ def vjp_cond(
     for graph in op.branches:
         inner, _, checks, made, *_ = opened(graph)
         given = {k: Variable(made[k].type) for k in flows}
-        inside, flags, stated = inside_graph(given, are_wide, inner, known, supports.known(flows))
+        inside, flags, stated = inside_graph(given, are_wide, inner, known, supports.known(flows), kinks=supports.kinks)
         found = cotangents_of([made[k] for k in flows], stated, inner, inner, supports=inside)
         parts.append(_Branch([*inner, *given.values(), *flags.values()], found, inside, checks))
     totals = _of_branches(supports, op, parts, [*inputs, *flows.values(), *conditions.values()])
@@ -321,7 +321,7 @@ def jvp_cond(
     for graph in op.branches:
         inner, written, checks, made, *_ = opened(graph)
         flows = {k: Variable(inner[k].type) for k in given}
-        inside, flags, stated = inside_graph(flows, are_wide, inner, known, supports.known(given))
+        inside, flags, stated = inside_graph(flows, are_wide, inner, known, supports.known(given), kinks=supports.kinks)
         found = tangents_of(made, [inner[k] for k in given], stated, inner, supports=inside)
         parts.append(_Branch([*inner, *flows.values(), *flags.values()], found, inside, checks, written))
     count = len(op.branches[0].outputs)

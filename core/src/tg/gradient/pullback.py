@@ -22,9 +22,8 @@ from tg.gradient.batching import BatchTools
 from tg.gradient.conditions import both, either, wide
 from tg.gradient.fence import fenced
 from tg.gradient.infinities import through_sum
-from tg.gradient.reading import KINKS
 from tg.gradient.selection import Supports, inside, is_chosen_within, or_zero
-from tg.gradient.stable import opened
+from tg.gradient.stable import has_kinks, opened
 from tg.graph import loc as locs
 from tg.graph.collector import paused
 from tg.graph.nodes import Apply, Constant, Variable
@@ -80,7 +79,7 @@ def cotangents_of(
         if True in leads:
             reached.add(id(node))
             order.append((node, results, leads))
-            if node.key in KINKS:
+            if has_kinks(node):
                 tools.supports.kinks = True
     with locs.at(None):
         for node, results, leads in reversed(order):
@@ -184,8 +183,10 @@ def _through(
             )
         else:
             rule = functools.partial(op.pullback, tools, node.inputs, outputs)
-            found = fenced(tools.supports, node, dys, rule)
-            if tools.supports.kinks and not tools.turns:
+            is_beside = tools.supports.kinks and not tools.turns
+            flow = bilinear.defined(tools.supports, node, dys) if is_beside else dys
+            found = fenced(tools.supports, node, flow, rule)
+            if is_beside:
                 found = bilinear.of_pullback(tools.supports, node, dys, found)
     except NotDifferentiable as error:
         if node.loc is not None:

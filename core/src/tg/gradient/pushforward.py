@@ -15,9 +15,8 @@ from tg.gradient import bilinear, loops
 from tg.gradient.fence import fenced
 from tg.gradient.infinities import through_sum
 from tg.gradient.pullback import Tools, cotangents_of
-from tg.gradient.reading import KINKS
 from tg.gradient.selection import Supports
-from tg.gradient.stable import opened
+from tg.gradient.stable import has_kinks, opened
 from tg.graph import loc as locs
 from tg.graph.nodes import Apply, Variable
 from tg.graph.op import Op
@@ -64,9 +63,9 @@ def tangents_of(
     for v, t in zip(wrt, tangents, strict=True):
         flow(key_of(v), t)
     with locs.at(None):
-        for node, results in sorted_applies(outputs, known=leaves):
-            if node.key in KINKS:
-                tools.supports.kinks = True
+        order = list(sorted_applies(outputs, known=leaves))
+        tools.supports.kinks = tools.supports.kinks or any(has_kinks(node) for node, _ in order)
+        for node, results in order:
             given = [found.get(key_of(v)) if is_inexact(v.type.dtype) else None for v in node.inputs]
             if all(t is None for t in given) or not any(is_inexact(t.dtype) for t in node.types):
                 continue
@@ -85,7 +84,7 @@ def _through(
     ]
     try:
         rule = functools.partial(node.op.pushforward, tools, node.inputs, full)
-        made = fenced(tools.supports, node, tangents, rule)
+        made = fenced(tools.supports, node, bilinear.defined(tools.supports, node, tangents), rule)
         return bilinear.of_pushforward(tools.reverse.supports, node, tangents, made)
     except NotDifferentiable as error:
         if node.loc is not None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import numpy as np
+
 from tg.gradient.conditions import (
     MOVEMENTS,
     any_along,
@@ -17,6 +19,7 @@ from tg.gradient.conditions import (
     either,
     factors_of,
     in_matrix_product,
+    nan_where,
     narrow,
     opposite,
     terms_of,
@@ -74,17 +77,24 @@ class Support(NamedTuple):
     asked: Condition = True
     inward: Condition = False  # a cotangent that has passed a kink: slopes of the kink's inside are to multiply it
     outward: Condition = False  # a tangent that has: slopes of what the kink is put into are to multiply it
+    undefined: Condition = False  # NaN, as the slope of a product of a convention and a tangent is
 
 
 EVERYWHERE: Final = Support()
 NOWHERE: Final = Support(False)
 FIELDS: Final = Support._fields  # that flow into inner graphs and out of them
 PLAIN: Final = Support._field_defaults
+UNDEFINED: Final = Support(undefined=True)
 ZERO: Final = literal_text(0)
 
 
 SELECTED, ASKED, INWARD, OUTWARD = range(4)
-MARKS: Final = {"asked": asked_where, "inward": at_kink, "outward": past_kink}
+MARKS: Final[dict[str, Callable[..., Variable]]] = {
+    "asked": asked_where,
+    "inward": at_kink,
+    "outward": past_kink,
+    "undefined": nan_where,
+}
 KINKS: Final = {product_at_kink, product_past_kink, at_kink, past_kink}
 
 
@@ -100,8 +110,11 @@ class Reader(NamedTuple):
 
 
 def asked_inside(s: Support) -> Support:
-    """A support whose second condition is no wider than the first."""
-    return s if s.asked is True else s._replace(asked=both(s.selected, s.asked))
+    """A support whose second condition is no wider than the first, and that says of no 0 that it is NaN."""
+    if s.asked is True and s.undefined is False:
+        return s
+    asked = both(s.selected, s.asked)
+    return s._replace(asked=s.asked if s.asked is True else asked, undefined=both(asked, s.undefined))
 
 
 def read(reader: Reader, node: Apply, parts: Sequence[Condition], field: int) -> Condition:
@@ -123,8 +136,8 @@ def read(reader: Reader, node: Apply, parts: Sequence[Condition], field: int) ->
 
 def is_plain(support: Support) -> bool:
     """Whether a support says nothing but where its value is selected."""
-    _, asked, inward, outward = support
-    return asked is True and inward is False and outward is False
+    _, asked, inward, outward, undefined = support
+    return asked is True and inward is False and outward is False and undefined is False
 
 
 def normalized(support: Support) -> Support:
@@ -149,9 +162,16 @@ def asked_where_selected(parts: Sequence[Support], op: Op) -> list[Support]:
     return [one._replace(asked=both(s, one.asked)) for one, s in zip(parts, own, strict=True)]
 
 
-def of_constant(c: Constant) -> Support:
-    """Zeros that a program writes are 0 by selection if all elements are; single ones are data."""
-    return NOWHERE if is_inexact(c.type.dtype) and is_zero(c) else EVERYWHERE
+def of_constant(c: Constant, *, kinks: bool) -> Support:
+    """Zeros that a program writes are 0 by selection if all elements are; single ones are data.
+
+    Where there are conventions a NaN that is written says that something has no product with one.
+    """
+    if not is_inexact(c.type.dtype):
+        return EVERYWHERE
+    if is_zero(c):
+        return NOWHERE
+    return UNDEFINED if kinks and not c.data.ndim and bool(np.isnan(c.data)) else EVERYWHERE
 
 
 def is_zero(v: Variable) -> bool:

@@ -16,12 +16,24 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from tg.gradient.conditions import any_along, both, carried, computed, either, has_axes, implies, narrow, without_places
+from tg.gradient.conditions import (
+    any_along,
+    both,
+    carried,
+    computed,
+    either,
+    has_axes,
+    implies,
+    in_matrix_product,
+    nan_where,
+    narrow,
+    wide,
+    without_places,
+)
 from tg.gradient.reading import (
     ASKED,
     EVERYWHERE,
     FIELDS,
-    KINKS,
     MARKS,
     OTHER,
     PLAIN,
@@ -43,7 +55,7 @@ from tg.graph.function_graph import freeze
 from tg.graph.nodes import Constant, Variable, apply
 from tg.graph.traversal import key_of
 from tg.ops.contraction import MatMul
-from tg.ops.control import Call
+from tg.ops.control import Call, StopGradient
 from tg.ops.elementwise.arithmetic import (
     add,
     asked_opposite,
@@ -84,8 +96,8 @@ class Supports:
 
     __slots__ = ("_found", "kinks", "regularity")
 
-    def __init__(self, regularity: Regularity | None = None) -> None:
-        self.kinks = False  # whether a value may be a convention
+    def __init__(self, regularity: Regularity | None = None, *, kinks: bool = False) -> None:
+        self.kinks = kinks  # whether a value may be a convention
         self.regularity = regularity or Regularity()
         self._found: dict[tuple[int, int], tuple[Variable, Support]] = {}  # with the variable: its id stays its own
 
@@ -114,7 +126,7 @@ class Supports:
                 continue
             reader = None if node is None else READERS.get(node.key) or self._of_others(node)
             if node is None or reader is None:
-                supports[key] = u, of_constant(u) if isinstance(u, Constant) else EVERYWHERE
+                supports[key] = u, of_constant(u, kinks=self.kinks) if isinstance(u, Constant) else EVERYWHERE
                 stack.pop()
                 continue
             parts, plain = [], not reader.makes
@@ -224,8 +236,10 @@ class Supports:
             return None
         left, right = (self._opposite_of(s, v) for s, v in ((second, a), (first, b)))
         if (left is not EVERYWHERE or right is not EVERYWHERE) and same(a.shape[-1], 1):
-            return self.times(a, b)  # sums of one product: each element has conditions of its own
+            return self.times(a, b, turns=True)  # sums of one product: each element has conditions of its own
         whole = both(*(True if has_axes(s.selected) else s.selected for s in (left, right)))
+        undefined = self._undefined(first, a, second, b)
+        a, b = defined(first, a), defined(second, b)
         x, y = a, b
         if has_axes(left.selected):
             a = where(_opposite(a, y, left.selected, -1), a, zero_of(a))
@@ -235,8 +249,16 @@ class Supports:
             a = asked_opposite(_opposite(a, y, left.asked, -1), a)
         if right.asked is not True:
             b = asked_opposite(_opposite(b, x, right.asked, -2), b)
-        found: Variable = MatMul()(a, b)
+        found = nan_where(undefined, MatMul()(a, b))
         return found if isinstance(whole, bool) else where(whole, found, zero_of(found))
+
+    def _undefined(self, first: Support, a: Variable, second: Support, b: Variable) -> Condition:
+        """Which elements of a matrix product have a term with a factor that is NaN, both of whose are asked for."""
+        if first.undefined is False and second.undefined is False:
+            return False
+        s, t = (both(one.selected, one.asked) for one in (first, second))
+        of_first = in_matrix_product(both(s, first.undefined), a, t, b)
+        return either(of_first, in_matrix_product(s, a, both(t, second.undefined), b))
 
     def rows(self, dy: Variable, *factors: Variable) -> Callable[..., Variable]:
         """A function of what has a row, or a number, for each row of dy: another one, 0 unless given, of some.
@@ -322,7 +344,7 @@ class Supports:
 
     def inside(self, inner: Sequence[Variable], operands: Sequence[Variable]) -> Supports:
         """Supports of what an inner graph makes of its inputs, which have the values of operands."""
-        return Supports(Regularity(inner, functools.partial(self.regularity.of_all, operands)))
+        return Supports(Regularity(inner, functools.partial(self.regularity.of_all, operands)), kinks=self.kinks)
 
     def known(self, values: Mapping[int, Variable]) -> dict[int, Callable[[], int]]:
         """What is known of the regularity of numbered values, when it is needed."""
@@ -343,7 +365,7 @@ class Supports:
             self.set(v, self.of(v)._replace(selected=conditions["selected"]))
         for field, mark in MARKS.items():
             if field in conditions:
-                self.kinks = self.kinks or mark in KINKS
+                self.kinks = self.kinks or mark is not asked_where
                 v = mark(conditions[field], v)
         return v
 
@@ -416,6 +438,13 @@ def flag_of(v: Variable, *, whole: bool) -> Variable:
 
 def _is_finite(v: Variable) -> bool:
     return _is_number(v) if isinstance(v, Constant) and not v.data.ndim else holds(v, "finite")
+
+
+def defined(s: Support, v: Variable) -> Variable:
+    """A value, 0 where its support says that it is NaN; of that 0 nothing is read."""
+    if s.undefined is False:
+        return v
+    return where(wide(s.undefined, v), StopGradient()(zero_of(v)), v)
 
 
 def zero_of(v: Variable) -> Constant:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg.configuration import current
 from tg.gradient.lengths_met import LengthsMet
+from tg.gradient.reading import KINKS
 from tg.graph import loc as locs
 from tg.graph.nodes import Apply, Constant, Variable, apply
 from tg.graph.traversal import key_of, sorted_applies
@@ -62,6 +63,7 @@ class Opened(NamedTuple):
     checks: list[Check]
     outputs: list[Variable]  # in stable forms
     reads: list[int]  # of each output the inputs on which it depends through floating values, as bits
+    kinks: bool  # whether there are slopes that are conventions
     regular: dict[tuple[int, ...], list[int]]  # what is known of outputs, by what is known of inputs
 
 
@@ -73,9 +75,16 @@ def opened(graph: FrozenGraph) -> Opened:
         inputs = [Variable(t) for t in graph.input_types]
         written, checks = graph.instantiate_with_checks(inputs)
         outputs = stable(written, inputs)[0]
-        found = Opened(inputs, written, checks, outputs, leaves_below(outputs, inputs), {})
+        kinks = any(has_kinks(node) for node, _ in sorted_applies(outputs))
+        found = Opened(inputs, written, checks, outputs, leaves_below(outputs, inputs), kinks, {})
         graph.keep_opened(rules, found)
     return found
+
+
+def has_kinks(node: Apply) -> bool:
+    """Whether a node multiplies by a slope that is a convention, or a graph that it holds does."""
+    op = node.op
+    return node.key in KINKS or (bool(op.graph_fields) and any(opened(graph).kinks for graph in op.inner_graphs()))
 
 
 def leaves_below(outputs: Sequence[Variable | None], leaves: Sequence[Variable]) -> list[int]:

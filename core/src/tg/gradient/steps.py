@@ -57,7 +57,7 @@ def pulled_step(
 
     def sweep(moving: set[int], places: Mapping[Place, bool], regular: Regular) -> Step:
         given = {k: Variable(made[k].type) for k in sorted({*flows, *moving})}
-        inside, flags, stated = inside_graph(given, places, inner, known, regular)
+        inside, flags, stated = inside_graph(given, places, inner, known, regular, kinks=supports.kinks)
         found = cotangents_of([made[k] for k in given], stated, inner, inner, supports=inside)
         return Step(given, found, sorted(moving), inside, flags, places)
 
@@ -82,7 +82,7 @@ def pushed_step(
 
     def sweep(moving: set[int], places: Mapping[Place, bool], regular: Regular) -> Step:
         flows = {k: Variable(inner[k].type) for k in (*sorted(moving), *others)}
-        inside, flags, stated = inside_graph(flows, places, inner, known, regular)
+        inside, flags, stated = inside_graph(flows, places, inner, known, regular, kinks=supports.kinks)
         found = tangents_of(made, [inner[k] for k in flows], stated, inner, supports=inside)
         return Step(flows, found, sorted(moving), inside, flags, places)
 
