@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 import tg
-from tg.gradient.conditions import any_along, both, either, has_axes, implies
+from tg.gradient.conditions import any_along, any_over, both, either, has_axes, implies
 from tg.gradient.reading import EVERYWHERE
 from tg.gradient.selection import Supports
 from tg.graph.function_graph import freeze
 from tg.graph.interpret import interpret
 from tg.graph.nodes import Constant
+from tg.graph.traversal import sorted_applies
 from tg.ops.elementwise.comparison import greater, logical_and, logical_or
+from tg.ops.indexing import SliceUpdate
 
 U, V, W = (tg.scalar(n, dtype="bool") for n in "uvw")
 FIRST, LAST = (Constant(np.array(bits)) for bits in ([True, False], [False, True]))
@@ -80,3 +82,36 @@ def test_a_condition_is_within_that_of_its_rows():
     assert both(s, rows) is both(rows, s) is s
     others = any_along(tg.matrix("t", "bool"), x, -1)
     assert not any(either(s, others) is one for one in (s, others))
+
+
+def written(value, *, around):
+    """A column of conditions written into the second of two, beside a constant."""
+    return SliceUpdate((1,), (1,))(Constant(np.full((3, 2), around)), value)
+
+
+def column(name):
+    return tg.tensor(name, "bool", shape=(3, 1))
+
+
+@pytest.mark.parametrize("around", [*itertools.product((False, True), repeat=2)])
+def test_conditions_written_into_one_place_are_joined_there(around):
+    a, b = column("a"), column("b")
+    first, second = written(a, around=around[0]), written(b, around=around[1])
+    joined = both(first, second)
+    assert type(joined.op) is SliceUpdate
+    bits = np.array([[[True], [True], [False]], [[True], [False], [True]]])
+    want = logical_and(first, second).eval({a: bits[0], b: bits[1]})
+    np.testing.assert_array_equal(joined.eval({a: bits[0], b: bits[1]}), want)
+
+
+def test_whether_any_holds_is_asked_of_what_was_written_where_nothing_else_holds():
+    a = column("a")
+    bits = np.array([[True], [False], [True]])
+    total = any_over(both(U, written(a, around=False)), (-1,))
+    shapes = {v.type.shape for node, _ in sorted_applies([total]) for v in node.inputs}
+    assert (3, 2) not in shapes
+    np.testing.assert_array_equal(total.eval({U: True, a: bits}), bits[:, 0])
+    by_columns = any_over(written(a, around=False), (-2,))
+    np.testing.assert_array_equal(by_columns.eval({a: bits}), [False, True])
+    with_others = any_over(written(a, around=True), (-1,))
+    np.testing.assert_array_equal(with_others.eval({a: bits}), True)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tg.graph.nodes import Constant, Variable, apply
+from tg.graph.traversal import key_of
 from tg.ops.contraction import MatMul
 from tg.ops.elementwise.arithmetic import multiply
 from tg.ops.elementwise.cast import Cast
 from tg.ops.elementwise.comparison import logical_and, logical_not, logical_or, not_equal, where
 from tg.ops.elementwise.record import Elementwise
-from tg.ops.indexing import Gather, Slice
+from tg.ops.indexing import Gather, Slice, SliceUpdate
 from tg.ops.reduction import Reduce
 from tg.ops.shape import broadcast_to, expand_dims_at
 from tg.ops.shape_ops import BroadcastTo, ExpandDims, Reshape, SpecifyShape, Squeeze, Transpose
@@ -24,6 +25,7 @@ from tg.types.lengths import same
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tg.graph.nodes import Apply
     from tg.graph.op import Op
 
     Condition = Variable | bool  # True: everywhere; False: nowhere; else it broadcasts to the value, in its rank or 0-d
@@ -50,7 +52,27 @@ def both(a: Condition, b: Condition) -> Condition:
     (u, s), (v, t) = factors_of(a), factors_of(b)
     if (u is not True and s is not True) or (v is not True and t is not True):
         return both(both(u, v), both(s, t))  # scalars stay outside: masks are mostly constants, and meet as such
-    return computed(logical_and.op, a, b)
+    written = _both_by_place(a, b)
+    return computed(logical_and.op, a, b) if written is None else written
+
+
+def _both_by_place(a: Variable, b: Variable) -> Variable | None:
+    """The conjunction of conditions that are written into constants at one place, written there."""
+    first, second = _place(a), _place(b)
+    if first is None or second is None or first.op != second.op:
+        return None
+    pairs = [*zip(first.inputs, second.inputs, strict=True)]
+    is_one = all(key_of(v) == key_of(u) for v, u in pairs[2:])
+    if not is_one or not all(v.type.ndim == u.type.ndim and all(map(same, v.shape, u.shape)) for v, u in pairs[:2]):
+        return None
+    around, written = (both(narrow(v), narrow(u)) for v, u in pairs[:2])
+    if isinstance(written, bool) or not isinstance(around, bool | Constant):
+        return None
+    for whole, (base, value) in ((a, first.inputs[:2]), (b, second.inputs[:2])):
+        if written is narrow(value) and around is narrow(base):
+            return whole
+    found: Variable = first.op(wide(around, a), wide(written, first.inputs[1]), *first.inputs[2:])
+    return found
 
 
 def either(a: Condition, b: Condition) -> Condition:
@@ -257,8 +279,26 @@ def any_along(s: Condition, v: Variable, axis: int) -> Condition:
         return anywhere(s, v)
     if s.type.shape[axis] == 1:
         return s
-    total = computed(Reduce(logical_or, (axis,)), s)
-    return expand_dims_at(total, (axis,)) if isinstance(total, Variable) else total
+    total = any_over(s, (axis,))
+    return expand_dims_at(total, (axis,)) if isinstance(total, Variable) and total.type.ndim else total
+
+
+def any_over(s: Variable, axes: tuple[int, ...]) -> Condition:
+    """Whether a condition holds of one of the elements along some axes, which go."""
+    scalar, mask = factors_of(s)
+    if isinstance(scalar, Variable) and isinstance(mask, Variable):
+        return both(scalar, any_over(mask, axes))
+    place = _place(s)
+    if place is not None and all(k in axes for k in range(-len(place.op.steps), 0)):  # type: ignore[attr-defined]
+        around = narrow(place.inputs[0])
+        s = place.inputs[1] if isinstance(around, Constant) and not around.data.any() else s
+    return computed(Reduce(logical_or, axes), s)
+
+
+def _place(s: Variable) -> Apply | None:
+    """The node of a condition that is written into a place of another one."""
+    node = s.apply
+    return node if node is not None and type(node.op) is SliceUpdate and node.op.fn is None else None
 
 
 def nan_where(s: Condition, v: Variable) -> Variable:

@@ -12,6 +12,7 @@ import numpy as np
 from tg.gradient.conditions import (
     MOVEMENTS,
     any_along,
+    any_over,
     anywhere,
     both,
     computed,
@@ -46,7 +47,7 @@ from tg.ops.elementwise.arithmetic import (
     subtract,
 )
 from tg.ops.elementwise.cast import Cast
-from tg.ops.elementwise.comparison import logical_or, where
+from tg.ops.elementwise.comparison import where
 from tg.ops.elementwise.complex import complex as complex_of
 from tg.ops.elementwise.complex import conjugate, imag, real
 from tg.ops.elementwise.exponential import per_expm1
@@ -275,7 +276,7 @@ def _of_total(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
         return s
     if _marks_places(s, op.axes):
         return True
-    return computed(Reduce(logical_or, op.axes), s)
+    return any_over(s, op.axes)
 
 
 def _marks_places(s: Variable, axes: Sequence[int]) -> bool:
