@@ -2,7 +2,7 @@
 
 A row is a name here, and others of the same thing. What is told to a call with one of the others is the first name of
 the first row whose first name the function takes. Functions of tg.nn and tg.optimize are put behind one that asks
-(`explain`), which costs 0.1 µs where programs are made; compiled functions know nothing of it.
+(`explain`, `explained`), which costs 0.1 µs where programs are made; compiled functions know nothing of it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ import inspect
 import itertools
 import re
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tg.errors import InputError, message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+F = TypeVar("F", bound="Callable[..., Any]")
 
 NEAR: Final = 0.8  # how much of a name a guess has to share, as difflib counts: `learning_rat`
 
@@ -108,15 +110,21 @@ def explain(names: dict[str, Any], public: Iterable[str]) -> None:
     made: dict[int, Any] = {}
     for name in public:
         f = names[name]
-        if type(f) is FunctionType:
+        if type(f) is FunctionType and not hasattr(f, "__wrapped__"):
             if id(f) not in made:
-                made[id(f)] = _explained(f, names["__name__"])
+                made[id(f)] = explained(f)
+                made[id(f)].__module__ = names["__name__"]  # where pickle finds it
             names[name] = made[id(f)]
 
 
-def _explained(f: Callable[..., Any], module: str) -> Callable[..., Any]:
+def explained(f: F) -> F:
+    """A function that tells of keywords as `instead` does; those that several modules have are made so where they are.
+
+    So `tg.nn.softmax` is `tg.softmax`.
+    """
+
     @functools.wraps(f)
-    def explained(*args: Any, **kwargs: Any) -> Any:
+    def called(*args: Any, **kwargs: Any) -> Any:
         try:
             return f(*args, **kwargs)
         except TypeError as error:
@@ -125,8 +133,7 @@ def _explained(f: Callable[..., Any], module: str) -> Callable[..., Any]:
                 raise
             raise told from None
 
-    explained.__module__ = module  # where pickle finds it
-    return explained
+    return called  # type: ignore[return-value]
 
 
 def instead(

@@ -10,6 +10,7 @@ import numpy as np
 from tg.errors import InputError, RangeError, ShapeError, message
 from tg.graph.nodes import Variable, as_size_variable, size_value
 from tg.graph.op import Op
+from tg.keywords import explained
 from tg.ops.elementwise.arithmetic import add, divide, multiply, negative, power, subtract
 from tg.ops.elementwise.arithmetic import floor_divide as floor_divide_elements
 from tg.ops.elementwise.arithmetic import maximum as largest
@@ -333,6 +334,7 @@ def eye(n: Any, m: Any = None, k: int = 0, *, dtype: object = "float64") -> Vari
     return cast_variable(on, dtype_name(dtype))
 
 
+@explained
 def one_hot(x: Any, n: Any, *, dtype: object = "float64") -> Variable:
     """For each position a row of n zeros with a one at that position; only zeros for one outside [0, n).
 

@@ -9,6 +9,7 @@ import numpy as np
 from tg.graph.facts import NONE, facts_of
 from tg.graph.op import Op
 from tg.graph.traversal import key_of
+from tg.keywords import explained
 from tg.ops.control import StopGradient
 from tg.ops.elementwise.arithmetic import add, divide, maximum, multiply, negative, subtract
 from tg.ops.elementwise.cast import cast_variable, widened
@@ -294,6 +295,7 @@ def logsumexp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
     return expand_dims_at(y, axes) if keepdims and axes else y
 
 
+@explained
 def softmax(x: Any, axis: Any = -1) -> Variable:
     """exp(x) / sum(exp(x)) along an axis, or over several (None: all of them), without overflow.
 
@@ -314,6 +316,7 @@ def softmax(x: Any, axis: Any = -1) -> Variable:
     return moveaxis(reshape(Softmax(-1)(joined), moved.shape), last, axes)
 
 
+@explained
 def log_softmax(x: Any, axis: Any = -1) -> Variable:
     """log(softmax(x)) along an axis, or over several (None: all of them), without overflow.
 

@@ -9,6 +9,7 @@ import numpy as np
 from tg.graph.checks import Check, Descriptor
 from tg.graph.facts import facts_of
 from tg.graph.nodes import Constant
+from tg.keywords import explained
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import (
     equal,
@@ -608,6 +609,7 @@ def fma(x: Any, y: Any, z: Any) -> Variable:
     return add(multiply(x, y), z)
 
 
+@explained
 def relu(x: Any) -> Variable:
     """The larger of x and 0; the derivative at 0 is 0, and NaN stays NaN."""
     x = as_variable(x)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tg.keywords import explained
 from tg.ops.elementwise.arithmetic import absolute, broadcast_with, kink, maximum, multiply
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, greater, isinf, less, less_equal, logical_and, logical_or, where
@@ -214,6 +215,7 @@ def logit(x: Any) -> Variable:
     return where(less(absolute(centred), 0.5), 2 * arctanh(centred), log(x) - log1p(-x))
 
 
+@explained
 def log_sigmoid(x: Any) -> Variable:
     """log(sigmoid(x)) without overflow, which is -softplus(-x).
 
