@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from tg.backend import Det, Inv, SlogDet, Solve
+from tg_torch.place import RUN, Place
 from tg_torch.rules.linalg.cholesky import factors_of
 
 if TYPE_CHECKING:
     from tg.backend import Rule
 
 
-def solve(op: Solve, a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def solve(op: Solve, a: torch.Tensor, b: torch.Tensor, context: Place = RUN) -> tuple[torch.Tensor, torch.Tensor]:
     """The solution by factors of the matrix as it is: transposed, it has other pivots."""
     if op.positive:
-        factor, info = factors_of(a)
+        factor, info = factors_of(a, context)
         return torch.cholesky_solve(b, factor), info
     if a.numel() == 0 or b.numel() == 0:
         return torch.zeros_like(b), torch.zeros(a.shape[:-2], dtype=torch.int32, device=a.device)
