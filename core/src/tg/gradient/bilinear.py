@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tg.gradient.conditions import anywhere, both, disjunction, either, nan_where, wide
+from tg.gradient.products import defined as without_nan
 from tg.gradient.reading import READERS
-from tg.gradient.selection import defined as without_nan
 from tg.graph.traversal import key_of
 from tg.ops.contraction import MatMul
 from tg.ops.cumulative import CumProdPullback

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tg.gradient.conditions import computed, disjunction, has_axes, narrow, without_places
+from tg.gradient.products import is_chosen_within, or_zero, stripped
 from tg.gradient.reading import READERS
-from tg.gradient.selection import is_chosen_within, or_zero, stripped
 from tg.graph.nodes import Variable
 from tg.ops.cumulative import Accumulate, CumProdPullback
 from tg.ops.elementwise.arithmetic import multiply

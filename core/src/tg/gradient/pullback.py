@@ -22,7 +22,8 @@ from tg.gradient.batching import BatchTools
 from tg.gradient.conditions import both, either, wide
 from tg.gradient.fence import fenced
 from tg.gradient.infinities import through_sum
-from tg.gradient.selection import Supports, inside, is_chosen_within, or_zero
+from tg.gradient.products import inside, is_chosen_within, or_zero
+from tg.gradient.selection import Supports
 from tg.gradient.stable import has_kinks, opened
 from tg.graph import loc as locs
 from tg.graph.collector import paused

@@ -12,7 +12,7 @@ carried apart, because a value is linear in what was given, at its zeros too (`m
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 
@@ -23,13 +23,12 @@ from tg.gradient.conditions import (
     computed,
     either,
     has_axes,
-    implies,
     in_matrix_product,
     nan_where,
     narrow,
-    wide,
     without_places,
 )
+from tg.gradient.products import by_choice, defined, inside, is_finite, or_zero, product, stripped, zero_of
 from tg.gradient.reading import (
     ASKED,
     EVERYWHERE,
@@ -50,24 +49,18 @@ from tg.gradient.reading import (
     read,
 )
 from tg.gradient.regular import REGULAR, Regularity
-from tg.graph.facts import holds
 from tg.graph.function_graph import freeze
 from tg.graph.nodes import Constant, Variable, apply
 from tg.graph.traversal import key_of
 from tg.ops.contraction import MatMul
-from tg.ops.control import Call, StopGradient
+from tg.ops.control import Call
 from tg.ops.elementwise.arithmetic import (
     add,
     asked_opposite,
     asked_where,
-    divide,
-    masked_product,
-    multiply,
     negative,
 )
 from tg.ops.elementwise.comparison import logical_or, not_equal, where
-from tg.ops.elementwise.exponential import per_expm1
-from tg.ops.elementwise.record import align_ranks
 from tg.ops.indexing import Slice, SliceUpdate
 from tg.ops.reduction import Reduce
 from tg.ops.shape import broadcast_to, expand_dims_at, matrix_transpose, squeeze
@@ -86,7 +79,6 @@ if TYPE_CHECKING:
     Place = tuple[int, str]  # of a condition: the number of a value, and a field of its support
 
 PLACES: Final = {negative, add, BroadcastTo, ExpandDims, SliceUpdate}  # what makes a value that is written into zeros
-DIVISIONS: Final = {divide, per_expm1}
 FEW: Final = 4  # sums of values that are written into zeros, one in the other
 
 
@@ -172,16 +164,16 @@ class Supports:
         It is 0 where one of them is 0 by selection or was not asked for, and NaN where b is a convention that has no
         product with a, unless a linear map is turned round.
         """
-        chosen = _by_choice(a, b)
+        chosen = by_choice(a, b)
         if chosen is not None:
             return chosen
         first, second = one, other = self.of(a), self.of(b)
         if second is EVERYWHERE and self._is_chosen(a, first):
             return self.chosen(a.inputs[0], product(a.inputs[1], b))
         undefined = False if turns else either(second.inward, both(second.outward, either(first.inward, first.outward)))
-        if first is not EVERYWHERE and _is_finite(b):
+        if first is not EVERYWHERE and is_finite(b):
             first = EVERYWHERE
-        if second is not EVERYWHERE and undefined is False and _is_finite(a):
+        if second is not EVERYWHERE and undefined is False and is_finite(a):
             second = EVERYWHERE
         if first.asked is False or second.asked is False:
             return None
@@ -284,9 +276,9 @@ class Supports:
         Beside those that are finite wherever the operands of the program are, only what depends on values does: that is
         branches that are not taken, not the places into which a cotangent was written.
         """
-        if support is EVERYWHERE or all(map(_is_finite, factors)):
+        if support is EVERYWHERE or all(map(is_finite, factors)):
             return EVERYWHERE
-        if all(_is_finite(v) or self.is_regular(v) for v in factors):
+        if all(is_finite(v) or self.is_regular(v) for v in factors):
             return normalized(support._replace(asked=True, selected=without_places(support.selected)))
         return support
 
@@ -434,106 +426,6 @@ def _read(reader: Reader, node: Apply, parts: Sequence[Support], *, kinks: bool)
 def flag_of(v: Variable, *, whole: bool) -> Variable:
     """A leaf for a condition of a value: in its shape, or a scalar."""
     return Variable(v.type.with_dtype(BOOL) if whole else TensorType(BOOL))
-
-
-def _is_finite(v: Variable) -> bool:
-    return _is_number(v) if isinstance(v, Constant) and not v.data.ndim else holds(v, "finite")
-
-
-def defined(s: Support, v: Variable) -> Variable:
-    """A value, 0 where its support says that it is NaN; of that 0 nothing is read."""
-    if s.undefined is False:
-        return v
-    return where(wide(s.undefined, v), StopGradient()(zero_of(v)), v)
-
-
-def zero_of(v: Variable) -> Constant:
-    """The 0 of a value's dtype."""
-    return _zero(v.type.dtype)
-
-
-@functools.cache
-def _zero(dtype: str) -> Constant:
-    return Constant(np.zeros((), numpy_dtype(dtype)))
-
-
-def or_zero(c: Variable, x: Variable) -> Variable:
-    """A value where a condition holds, and else 0."""
-    return where.op.result((c, x, zero_of(x)), x.type.dtype)
-
-
-def is_chosen_within(v: Variable, s: Variable) -> bool:
-    """Whether a value is a choice between another and 0, by a condition that holds only where another does."""
-    if v.apply is None or v.apply.key is not where:
-        return False
-    c, _, y = v.apply.inputs
-    return is_zero(y) and implies(narrow(c), s)
-
-
-def inside(a: Variable, fn: Callable[[Variable], Variable]) -> Variable:
-    """A function that keeps 0, of a value; of a choice between a value and 0 inside of it, so that choices meet."""
-    if a.apply is None or a.apply.key is not where:
-        return fn(a)
-    c, x, y = a.apply.inputs
-    return where(c, fn(x), y) if is_zero(y) else fn(a)
-
-
-def _by_choice(a: Variable, b: Variable) -> Variable | None:
-    """a * b where b is a choice between constants: a choice between multiples of a."""
-    node = b.apply
-    if node is None or node.key is not where:
-        return None
-    c, x, y = node.inputs
-    if not _is_number(x):
-        return None
-    first = _multiple(a, x)
-    if _is_number(y):
-        return where(c, first, _multiple(a, y))
-    rest = _by_choice(a, y)
-    return None if rest is None else where(c, first, rest)
-
-
-def _is_number(v: Variable) -> bool:
-    return isinstance(v, Constant) and v.data.ndim == 0 and bool(np.isfinite(v.data))
-
-
-def _multiple(a: Variable, c: Variable) -> Any:
-    assert isinstance(c, Constant)
-    return zero_of(a) if c.data == 0 else a if c.data == 1 else negative(a) if c.data == -1 else multiply(a, c)
-
-
-def stripped(v: Variable, s: Variable) -> Variable:
-    """v without a choice of 0 that a condition implies."""
-    while v.apply is not None and v.apply.key is where:
-        c, x, y = v.apply.inputs
-        if not (is_zero(y) and implies(s, c)):
-            break
-        v = x
-    return v
-
-
-def product(a: Variable, b: Variable, asked: Condition = True, other: Condition = True) -> Variable:
-    """a * b where both are asked for; by b = c / y with a number c as (a * c) / y, whose derivatives have no 1 / y**2.
-
-    The slopes -z / y of a quotient z and -z * z of a reciprocal z are multiplied from the left for the same reason: the
-    product of a cotangent and the value it is of has the scale of the cost, but z / y may be 1 / y**2.
-    """
-    node = b.apply
-    everywhere = asked is True and other is True
-    if node is not None and (node.key is multiply or node.key in DIVISIONS) and other is True:
-        c, y = node.inputs
-        if everywhere and node.key in DIVISIONS and _is_number(c):
-            return node.op.fn(_multiple(a, c), y)  # type: ignore[attr-defined, no-any-return]
-        if c.apply is not None and c.apply.key is negative and a.type.dtype == b.type.dtype:
-            first = product(a, c.apply.inputs[0], asked)
-            if everywhere:
-                return negative(node.op(*align_ranks((first, y))))
-            return negative(masked_product(asked, True, first, node.op.fn(1, y) if node.key in DIVISIONS else y))  # type: ignore[attr-defined]
-    if not everywhere:
-        return masked_product(asked, other, a, b)
-    if a.type.dtype != b.type.dtype:
-        return multiply(a, b)
-    return multiply.op.result((a, b), a.type.dtype)
 
 
 def _opposite(v: Variable, other: Variable, s: Condition, free: int) -> Condition:
