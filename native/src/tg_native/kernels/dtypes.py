@@ -65,6 +65,26 @@ class Format(NamedTuple):
         """The mask of the bits of the fraction."""
         return (1 << self.digits) - 1
 
+    @property
+    def sign_and_exponent(self) -> int:
+        """The mask of all other bits."""
+        return ((1 << self.size) - 1) ^ self.fraction
+
+    @property
+    def size(self) -> int:
+        """The bits of a number."""
+        return int(self.whole.removeprefix("int"))
+
+    @property
+    def power_rounder(self) -> float:
+        """What rounds to an integer n when it is added, so that the last bits are the exponent of 2^n."""
+        return self.rounder + self.bias
+
+    @property
+    def powers_rounder(self) -> float:
+        """What rounds to an integer n when it is added, so that the last bits are both exponents of 2^n in factors."""
+        return self.rounder + 2 * self.bias
+
 
 FORMATS: Final[Mapping[str, Format]] = {
     "float64": Format(

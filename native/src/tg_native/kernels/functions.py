@@ -96,10 +96,24 @@ def scaled(x: Lanes, n: Lanes) -> Lanes:
     """
     if x.body.has_form("scaled", x.dtype):
         return x.body.computed("scaled", (x, n))
-    whole, digits, bias = FORMATS[x.dtype][:3]
-    i = n.truncated(whole)
-    h = i >> 1  # in two factors: one may have no normal number
-    return x * ((h + bias) << digits).seen_as(x.dtype) * ((i - h + bias) << digits).seen_as(x.dtype)
+    first, second = powers(n + FORMATS[x.dtype].powers_rounder)
+    return x * first * second
+
+
+def powers(t: Lanes) -> tuple[Lanes, Lanes]:
+    """Two factors of 2^n, which may have no normal number; t is the sum of n and the format's `powers_rounder`.
+
+    The exponent of the first is half of n, rounded down. Both are made of the last bits of the sum, for AVX2 neither
+    converts to integers of 64 bits nor shifts signed ones.
+    """
+    form, bits = FORMATS[t.dtype], t.bits()
+    first = (bits << (form.digits - 1)) & form.sign_and_exponent
+    return first.seen_as(t.dtype), ((bits << form.digits) - first).seen_as(t.dtype)
+
+
+def power(t: Lanes) -> Lanes:
+    """2^n where that is a normal number; t is the sum of n and the format's `power_rounder`."""
+    return (t.bits() << FORMATS[t.dtype].digits).seen_as(t.dtype)
 
 
 def looked_up(table: Sequence[float], bits: Lanes, dtype: str) -> Lanes:

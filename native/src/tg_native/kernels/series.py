@@ -2,7 +2,8 @@
 
 An exponential is 2^n e^r, and r + r^2 E(r) is e^r - 1. With whole n, |r| <= log(2) / 2. Where a machine looks up the
 powers of 2^(1/16), n is a multiple of 1/16 and |r| <= log(2) / 32, for which a shorter polynomial, `NEAR`, serves, or
-`NEAR_LESS_1` where the result is e^x - 1. All have the least relative error on their intervals.
+`NEAR_LESS_1` where the result is e^x - 1. All have the least relative error on their intervals: that of `E`, 0.07 of a
+unit in the last place, is no more than another term would take off.
 """
 
 from __future__ import annotations
@@ -19,14 +20,11 @@ LN2: Final[Mapping[str, Mapping[str, float]]] = {
 }
 E: Final[Mapping[str, tuple[float, ...]]] = {
     "f64": (
-        0.5, 0.1666666666666667, 0.041666666666666616, 0.008333333333326164, 0.0013888888888918748,
-        0.00019841269874735815, 2.4801587244037674e-05, 2.755725549176352e-06, 2.755735110923606e-07,
-        2.5105183875735593e-08, 2.0888918773773315e-09,
+        0.5, 0.16666666666666244, 0.04166666666660196, 0.008333333333611396, 0.0013888888927520672,
+        0.00019841269241028996, 2.480150784913316e-05, 2.7557831370683247e-06, 2.762549447512913e-07,
+        2.4920697538597882e-08,
     ),
-    "f32": (
-        0.5, 0.1666666716337204, 0.04166646674275398, 0.00833335891366005, 0.0013933569425716996,
-        0.0001985914132092148,
-    ),
+    "f32": (0.5, 0.166665181517601, 0.041666850447654724, 0.00836889073252678, 0.0013899194309487939),
 }  # fmt: skip
 NEAR: Final[Mapping[str, tuple[float, ...]]] = {
     "f64": (0.5, 0.16666666664417862, 0.041666666659655606, 0.00833347192344322, 0.0013889129005256802),

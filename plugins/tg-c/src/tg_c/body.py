@@ -321,6 +321,8 @@ class Body(kernels.Body):
     def has_form(self, word: str, dtype: str) -> bool:
         if word in HALVED:
             return dtype == "float16" and self.vectors.has_halves()
+        if word == "scaled":
+            return self.lanes > 0 and self.vectors.scales(self.item(dtype))
         return self.lanes > 0 and dtype != "bool" and not (word.startswith("at_") and not is_float(dtype))
 
     def splat(self, value: Lanes) -> Lanes:

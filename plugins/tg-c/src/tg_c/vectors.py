@@ -7,13 +7,11 @@ as what it stands beside, with all bits set or none.
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import TYPE_CHECKING, Final, final
 
 from tg_c.libm import ARITIES
 from tg_c.machine import has_halves, masked_moves, vector_bytes
 from tg_c.text import literal
-from tg_native.kernels.dtypes import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,11 +70,6 @@ TG_INLINE int @NAME(@V c) {
   @E some = 0;
   for (int k = 0; k < @L; k++) some |= c[k];
   return some != 0;
-}""",
-    "scaled": """\
-TG_INLINE @V @NAME(@V x, @V n) {
-  const @M i = (@M)(n + @ROUNDER) - (@M)((@V){0} + @ROUNDER), h = i >> 1;
-  return x * (@V)((h + @BIAS) << @DIGITS) * (@V)((i - h + @BIAS) << @DIGITS);
 }""",
     "at_least": "TG_INLINE @V @NAME(@V x, @V y) { return @SELECT(x < y, y, x); }",
     "at_most": "TG_INLINE @V @NAME(@V x, @V y) { return @SELECT(x > y, y, x); }",
@@ -275,12 +268,6 @@ def _fused(letter: str, size: int) -> str:
     return f"__builtin_ia32_vfmaddp{letter}{256 if size == 32 else ''}(x, y, z)"
 
 
-def number_of(kind: str, word: str) -> str:
-    """One of the numbers of a floating format as C text."""
-    value = getattr(FORMATS[FLOATS[kind]], word.lower())
-    return literal(value, FLOATS[kind]) if isinstance(value, float) else str(value)
-
-
 @final
 class Vectors:
     """The vectors of one number of lanes in one unit; elements are named by their C types: f64, i32, u8."""
@@ -326,6 +313,11 @@ class Vectors:
         by_one = INSTRUCTIONS.get(masked_moves(), {}).get(word) if has_register else None
         return by_one or FUNCTIONS[word]
 
+    def scales(self, kind: str) -> bool:
+        """Whether one instruction multiplies by powers of 2."""
+        fits = MINIMUM <= self.count * size_of(kind) <= vector_bytes()
+        return fits and "scaled" in INSTRUCTIONS.get(masked_moves(), {})
+
     def gathers(self, kind: str) -> bool:
         """Whether one instruction reads elements at computed positions, faster than they are read one by one.
 
@@ -367,7 +359,6 @@ class Vectors:
             "Q": lambda: "d" if size_of(kind) == 4 else "q",
             "FUSED": lambda: _fused("s" if kind == "f32" else "d", count * size_of(kind)),
             "N": lambda: ("u" if kind[0] == "u" else "s") + SUFFIXES[size_of(kind)],
-            **{word: partial(number_of, kind, word) for word in ("BIAS", "DIGITS", "ROUNDER")},
         }
         self.type(kind)
         return _WORD.sub(lambda m: words[m[1]](), _EACH.sub(lambda m: self._each(m[1]), template))

@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tg_native.kernels.dtypes import FORMATS, WORDS
-from tg_native.kernels.functions import at_least, at_most, copysign, fabs, fma, in_tables, looked_up, scaled, unless
+from tg_native.kernels.functions import (
+    at_least,
+    at_most,
+    copysign,
+    fabs,
+    fma,
+    in_tables,
+    looked_up,
+    power,
+    powers,
+    scaled,
+    unless,
+)
 from tg_native.kernels.lanes import select
 from tg_native.kernels.mathematics.kernel import SPLIT_BY_TABLE, Data, Kernel, polynomial
 from tg_native.kernels.series import EXP_RANGE, LN2, NEAR, NEAR_LESS_1, PER_LN2, POWERS, POWERS_REST, E
@@ -55,11 +67,16 @@ PARTS: Final[dict[str, Data]] = {
 
 
 class Reduced(NamedTuple):
-    """An argument as n log(2) + r: n as a number, its bits where it is a multiple of 1/16, and r."""
+    """An argument as n log(2) + r: n as a number, as what was rounded to it, and r."""
 
     n: Lanes
-    place: Lanes
+    t: Lanes
     r: Lanes
+
+    @property
+    def place(self) -> Lanes:
+        """The bits whose last ones say the place in a table, where n is a multiple of 1/16."""
+        return self.t.seen_as(FORMATS[self.t.dtype].whole)
 
 
 def between(x: Lanes, ends: tuple[float, float]) -> Lanes:
@@ -68,30 +85,38 @@ def between(x: Lanes, ends: tuple[float, float]) -> Lanes:
     return at_most(at_least(x, bottom), top)
 
 
-def exponential(
-    x: Lanes, ends: tuple[float, float], write: Callable[[Lanes], tuple[Lanes, Lanes]], *, looks_up: bool = False
-) -> Lanes:
-    """The product of what is written for x and a power of 2; 0 where x is below the first of two ends.
+def exponential(x: Lanes, ends: tuple[float, float], write: Callable[[Lanes], tuple[Lanes, Lanes]]) -> Lanes:
+    """e^r 2^n; 0 where x is below the first of two ends.
 
     To round a product to 0 takes processors 50 to 90 ns a vector, and logarithms of what cannot be, -inf, are many in
     statistics: what is multiplied is made 0 before.
 
     Args:
-        write: both factors of an exponential, the second by its logarithm.
-        looks_up: whether it looks numbers up: the instruction that goes with these takes any exponent.
+        write: e^r - 1 and the sum of n and the format's `powers_rounder`.
+    """
+    q, t = write(between(x, ends))
+    first, second = powers(t)
+    first = select(x < ends[0], 0, first)
+    return fma(q, first, first) * second
+
+
+def exponential_by_table(x: Lanes, ends: tuple[float, float], write: Callable[[Lanes], tuple[Lanes, Lanes]]) -> Lanes:
+    """As `exponential`, by the instruction that goes with tables and takes any exponent.
+
+    Args:
+        write: both factors, the second by its logarithm.
     """
     bottom, top = ends
-    value, n = write(at_most(x, top) if looks_up else between(x, ends))
+    value, n = write(at_most(x, top))
     return scaled(select(x < bottom, 0, value), n)
 
 
-def reduced(x: Lanes, *, finely: bool = False) -> Reduced:
-    """The nearest multiple of log(2), or of a 16th of it, and what is left."""
-    form, numbers = FORMATS[x.dtype], LN2[WORDS[x.dtype]]
-    rounder = form.fine_rounder if finely else form.rounder
+def reduced(x: Lanes, rounder: float) -> Reduced:
+    """The nearest multiple of log(2), or of a 16th of it, as the rounder says, and what is left."""
+    numbers = LN2[WORDS[x.dtype]]
     t = fma(x, PER_LN2, rounder)
     n = t - rounder
-    return Reduced(n, t.seen_as(form.whole), fma(n, -numbers["LN2_LOW"], fma(n, -numbers["LN2_HIGH"], x)))
+    return Reduced(n, t, fma(n, -numbers["LN2_LOW"], fma(n, -numbers["LN2_HIGH"], x)))
 
 
 def less_1(r: Lanes, coefficients: Sequence[float], **given: int) -> Lanes:
@@ -114,18 +139,18 @@ def exp(x: Lanes) -> Lanes:
 
 def _exp(x: Lanes) -> Lanes:
     def write(a: Lanes) -> tuple[Lanes, Lanes]:
-        n, _, r = reduced(a)
-        return less_1(r, E[WORDS[x.dtype]]) + 1, n
+        at = reduced(a, FORMATS[x.dtype].powers_rounder)
+        return less_1(at.r, E[WORDS[x.dtype]]), at.t
 
     return exponential(x, EXP_RANGE[WORDS[x.dtype]], write)
 
 
 def _exp_by_table(x: Lanes) -> Lanes:
     def write(a: Lanes) -> tuple[Lanes, Lanes]:
-        n, place, r = reduced(a, finely=True)
-        return _power_by_table(place, r), n
+        at = reduced(a, FORMATS[x.dtype].fine_rounder)
+        return _power_by_table(at.place, at.r), at.n
 
-    return exponential(x, EXP_RANGE[WORDS[x.dtype]], write, looks_up=True)
+    return exponential_by_table(x, EXP_RANGE[WORDS[x.dtype]], write)
 
 
 def _power_by_table(place: Lanes, r: Lanes) -> Lanes:
@@ -139,11 +164,11 @@ def exp2(x: Lanes) -> Lanes:
 
 
 def _exp2(x: Lanes) -> Lanes:
-    rounder = FORMATS[x.dtype].rounder
+    rounder = FORMATS[x.dtype].powers_rounder
 
     def write(a: Lanes) -> tuple[Lanes, Lanes]:
-        n = (a + rounder) - rounder
-        return less_1((a - n) * LN2[WORDS[x.dtype]]["LN2"], E[WORDS[x.dtype]]) + 1, n
+        t = a + rounder
+        return less_1((a - (t - rounder)) * LN2[WORDS[x.dtype]]["LN2"], E[WORDS[x.dtype]]), t
 
     return exponential(x, EXP2_RANGE[x.dtype], write)
 
@@ -156,7 +181,7 @@ def _exp2_by_table(x: Lanes) -> Lanes:
         n = s - form.fine_rounder
         return _power_by_table(s.seen_as(form.whole), (a - n) * LN2[WORDS[x.dtype]]["LN2"]), n
 
-    return exponential(x, EXP2_RANGE[x.dtype], write, looks_up=True)
+    return exponential_by_table(x, EXP2_RANGE[x.dtype], write)
 
 
 def expm1(x: Lanes) -> Lanes:
@@ -170,15 +195,16 @@ def _ends_of_expm1(dtype: str) -> tuple[float, float]:
 
 
 def _expm1(x: Lanes) -> Lanes:
-    n, _, r = reduced(between(x, _ends_of_expm1(x.dtype)))
-    h, q = scaled(x.like(0.5), n), less_1(r, E[WORDS[x.dtype]])
+    form = FORMATS[x.dtype]
+    at = reduced(between(x, _ends_of_expm1(x.dtype)), form.power_rounder - 1)
+    h, q = power(at.t), less_1(at.r, E[WORDS[x.dtype]])
     return copysign(2 * fma(h, q, h - 0.5), x)
 
 
 def _expm1_by_table(x: Lanes) -> Lanes:
-    n, place, r = reduced(between(x, _ends_of_expm1(x.dtype)), finely=True)
-    h = scaled(looked_up(POWERS, place, x.dtype) * 0.5, n)
-    return copysign(2 * fma(h, _less_1_by_table(place, r), h - 0.5), x)
+    at = reduced(between(x, _ends_of_expm1(x.dtype)), FORMATS[x.dtype].fine_rounder)
+    h = scaled(looked_up(POWERS, at.place, x.dtype) * 0.5, at.n)
+    return copysign(2 * fma(h, _less_1_by_table(at.place, at.r), h - 0.5), x)
 
 
 def _less_1_by_table(place: Lanes, r: Lanes) -> Lanes:
@@ -197,20 +223,19 @@ def _doubled(x: Lanes, rounder: float) -> Reduced:
     numbers, a = LN2[WORDS[x.dtype]], x + x
     t = fma(x, 2 * PER_LN2, rounder)
     n = t - rounder
-    r = fma(n, -numbers["LN2_LOW"], fma(n, -numbers["LN2_HIGH"], a))
-    return Reduced(n, t.seen_as(FORMATS[x.dtype].whole), r)
+    return Reduced(n, t, fma(n, -numbers["LN2_LOW"], fma(n, -numbers["LN2_HIGH"], a)))
 
 
 def _rise(x: Lanes) -> Lanes:
-    n, _, r = _doubled(x, FORMATS[x.dtype].rounder)
-    h = scaled(x.like(1), n)
-    return fma(h, less_1(r, E[WORDS[x.dtype]]), h - 1)
+    at = _doubled(x, FORMATS[x.dtype].power_rounder)
+    h = power(at.t)
+    return fma(h, less_1(at.r, E[WORDS[x.dtype]]), h - 1)
 
 
 def _rise_by_table(x: Lanes) -> Lanes:
-    n, place, r = _doubled(x, FORMATS[x.dtype].fine_rounder)
-    h = scaled(looked_up(POWERS, place, x.dtype), n)
-    return fma(h, _less_1_by_table(place, r), h - 1)
+    at = _doubled(x, FORMATS[x.dtype].fine_rounder)
+    h = scaled(looked_up(POWERS, at.place, x.dtype), at.n)
+    return fma(h, _less_1_by_table(at.place, at.r), h - 1)
 
 
 # --- logarithms ------------------------------------------------------------------------------------------------------

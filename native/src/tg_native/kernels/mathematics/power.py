@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tg_native.kernels.dtypes import FORMATS
-from tg_native.kernels.functions import fabs, fma, redone, rint, scaled
+from tg_native.kernels.functions import fabs, fma, power, redone, rint
 from tg_native.kernels.lanes import select
 from tg_native.kernels.mathematics.exponential import less_1, taken_apart
 from tg_native.kernels.mathematics.kernel import Kernel, polynomial
@@ -61,9 +61,11 @@ def pow(x: Lanes, y: Lanes) -> Lanes:
     high, rest = _log_in_two(a)
     e = y * high
     de = fma(y, high, -e) + y * rest
-    n = fma(e, PER_LN2, form.rounder) - form.rounder
+    t = fma(e, PER_LN2, form.power_rounder)
+    n = t - form.power_rounder
     r = fma(n, -numbers["LN2_LOW"], fma(n, -numbers["LN2_HIGH"], e)) + de
-    found = scaled(less_1(r, E["f64"]) + 1, n)
+    whole = power(t)
+    found = fma(less_1(r, E["f64"]), whole, whole)
     left = x < 0
 
     def of_negative() -> Lanes:
