@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 import tg
+from tg_native.kernels.body import Machine
+from tg_native.kernels.dtypes import FORMATS
 from tg_native.kernels.libm import WRITTEN_OUT
 from tg_native.kernels.mathematics import KERNELS
 from tg_numba import body, processor
 
-CASES = [(name, dtype) for name, kernel in KERNELS.items() for dtype in kernel.preferred]
+MACHINE = Machine(processor.vector_bytes(), "fma" in processor.features())
+CASES = [(name, dtype) for name, kernel in KERNELS.items() for dtype in FORMATS if kernel.is_preferred(dtype, MACHINE)]
 
 
 def numbers(dtype):

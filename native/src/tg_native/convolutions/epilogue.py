@@ -194,7 +194,7 @@ class Bound(NamedTuple):
         body, program = kernel.body, epilogue.program
         places = [Place(a.number, a.place, n) for a, n in zip(self.reads, strides, strict=False)]
         targets = [(a.place, n) for a, n in zip(self.stores, strides[len(self.reads) :], strict=True)]
-        twice = is_worth_twice(body, program.nodes)
+        twice = is_worth_twice(body, program.nodes, program.dtypes)
         with body.of(self._lanes() if all(is_one(n) for _, n in targets) else 0):
             write_row(
                 epilogue.site, kernel, program, self._known(), places, targets,

@@ -11,6 +11,7 @@ from tg_native.kernels.mathematics import KERNELS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tg_native.kernels.body import Machine
     from tg_native.kernels.lanes import Lanes, Pair
 
 WRITTEN_OUT: Final = 4  # vectors of a function in a unit that are written in place: each costs a compiler 1 to 2 ms
@@ -18,9 +19,9 @@ ABREAST: Final = 2
 """Vectors that go through a long kernel together: its polynomials and quotients are chains of steps that wait."""
 
 
-def is_written(name: str, dtype: str) -> bool:
+def is_written(name: str, dtype: str, machine: Machine) -> bool:
     """Whether a function is a kernel whatever library there is."""
-    return name in KERNELS and dtype in KERNELS[name].preferred
+    return name in KERNELS and KERNELS[name].is_preferred(dtype, machine)
 
 
 def libm(name: str, *operands: Lanes) -> Lanes:
@@ -32,9 +33,9 @@ def libm(name: str, *operands: Lanes) -> Lanes:
     kernel = KERNELS.get(name)
     if kernel is not None and kernel.only:
         return kernel.on(name, operands, inline=False)
-    if body.exact or not (body.lanes or (body.single_by_kernels and is_written(name, dtype))):
+    if body.exact or not (body.lanes or (body.single_by_kernels and is_written(name, dtype, body.machine))):
         return body.one_by_one(name, operands)
-    if kernel is not None and dtype in kernel.preferred:
+    if kernel is not None and kernel.is_preferred(dtype, body.machine):
         return kernel.on(name, operands, inline=body.uses(name, dtype) <= WRITTEN_OUT)
     found = body.vector_library(name, operands)
     if found is None:

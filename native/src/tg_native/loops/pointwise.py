@@ -12,6 +12,7 @@ from tg.ops.elementwise.record import Elementwise
 from tg.types.tensor_type import TensorType
 from tg_native.kernels.dtypes import is_half, working
 from tg_native.kernels.lanes import constant_of
+from tg_native.kernels.libm import is_written
 from tg_native.loops.costs import has_many_steps
 from tg_native.loops.divisors import inverses, quotient
 from tg_native.plan.values import Array, Scalar, collapsed, is_one, is_zero, spread
@@ -183,14 +184,20 @@ def _is_a_chain(program: ScalarProgram) -> bool:
     return SHORT < len(program.nodes) < 2 * max(depth.values())
 
 
-def is_worth_twice(body: Routine, nodes: Sequence[Node]) -> bool:
-    """Whether steps are so short that full blocks have code of their own: by what they take, or what it takes to write.
+def is_worth_twice(body: Routine, nodes: Sequence[Node], dtypes: Sequence[str]) -> bool:
+    """Whether full blocks have code of their own: where that is short enough to be compiled twice.
 
-    Beside functions that take tens of instructions nobody sees a branch at each load, but a compiler sees them twice.
+    Beside tens of instructions nobody sees a branch at each load, but a compiler sees them twice; of a call it sees
+    little, which takes up to a sixth longer where such branches stand around it.
     """
     if len(nodes) > SHORT:
         return False
-    return not body.asks_whole or not any(map(is_long, nodes))
+    return not body.asks_whole or not any(is_long(node) and stands_there(node, dtypes, body) for node in nodes)
+
+
+def stands_there(node: Node, dtypes: Sequence[str], body: Routine) -> bool:
+    """Whether a long step is written in place, by a kernel, rather than called."""
+    return is_written(node.op.fn.name, dtypes[node.outputs[0]], body.machine)  # type: ignore[attr-defined]
 
 
 def is_long(node: Node) -> bool:
@@ -236,7 +243,7 @@ class _Nest(NamedTuple):
         with kernel.loops(self.shape[:-1], first=True) as outer:
             places = [Place(k, kernel.moved(p, outer, s[: len(outer)]), s[-1] if s else 0) for k, p, s in reads]
             targets = [(kernel.moved(p, outer, s[: len(outer)]), s[-1] if s else 1) for p, s in stores]
-            twice = is_worth_twice(body, program.nodes)
+            twice = is_worth_twice(body, program.nodes, program.dtypes)
             inner = self.shape[-1] if self.shape else 1
 
             def over(write: Callable[[Block], None]) -> None:

@@ -42,7 +42,7 @@ class Rounds:
         reads = {k: where for k in stage.inputs if (where := stage.read(k)) is not None and k in stage.varying}
         stores = {j: ("result", j) for j in stage.kept if ("result", j) in placed and not is_scalar(j)}
         self.shared = inverses(stage.late, known) if not stage.body.exact else {}
-        is_short = is_worth_twice(self.body, stage.late)
+        is_short = is_worth_twice(self.body, stage.late, stage.program.dtypes)
         self._usual = unscaled(self.shared) if self.shared and is_short else None
         has_versions = stage.runs is not None or bool(stage.wrapped or stage.scattered)
         self.twice = is_short or (has_versions and len(stage.late) <= SHORT)

@@ -12,11 +12,11 @@ from tg.ops.indexing import Gather, WrapIndex
 from tg_native.kernels.dtypes import working
 from tg_native.kernels.index import Index, index
 from tg_native.kernels.lanes import Lanes, constant_of, in_all_lanes
-from tg_native.kernels.libm import WRITTEN_OUT, is_written
+from tg_native.kernels.libm import WRITTEN_OUT
 from tg_native.kernels.routine import Block
 from tg_native.loops.columns import Column
 from tg_native.loops.folds import Fold, is_interleaved, rounds
-from tg_native.loops.pointwise import NO_INVERSES, abreast, is_long, program_of, step, uniform
+from tg_native.loops.pointwise import NO_INVERSES, abreast, is_long, program_of, stands_there, step, uniform
 from tg_native.loops.positions import Scattering, Whole, gathered, last_of, offset, whole, wrapped
 from tg_native.loops.rounds import Rounds
 from tg_native.loops.runs import runs_of
@@ -200,9 +200,7 @@ class StageWriter:
     def _calls(self) -> bool:
         """Whether rounds are likely to call functions."""
         long = [node for node in self.late if is_long(node)]
-        dtypes = self.program.dtypes
-        stand_there = [is_written(node.op.fn.name, dtypes[node.outputs[0]]) for node in long]  # type: ignore[attr-defined]
-        return not all(stand_there) or len(long) > WRITTEN_OUT
+        return len(long) > WRITTEN_OUT or not all(stands_there(node, self.program.dtypes, self.body) for node in long)
 
     def _terms(self, j: int) -> int | None:
         """How many elements a lane of a reduction takes, if it is known."""

@@ -335,7 +335,7 @@ def log1p(x: Lanes) -> Lanes:
 KERNELS: Final = {
     "exp": Kernel(exp, error=1.5, preferred=("float32", "float64")),
     "exp2": Kernel(exp2, error=1.5),
-    "expm1": Kernel(expm1, error=2.5),
+    "expm1": Kernel(expm1, error=2.5, narrow=("float32", "float64")),
     "log": Kernel(log, error=1.5),
     "log2": Kernel(log2, error=2.5),
     "log10": Kernel(log10, error=2.5),

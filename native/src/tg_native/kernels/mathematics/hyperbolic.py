@@ -75,10 +75,10 @@ def atanh(x: Lanes) -> Lanes:
 
 
 KERNELS: Final = {
-    "tanh": Kernel(tanh, error=4.0, preferred=("float64",)),
+    "tanh": Kernel(tanh, error=4.0, preferred=("float64",), narrow=("float32",)),
     "sinh": Kernel(sinh, error=3.5),
     "cosh": Kernel(cosh, error=2.5),
-    "asinh": Kernel(asinh, error=2.5),
-    "acosh": Kernel(acosh, error=3.0),
-    "atanh": Kernel(atanh, error=2.5),
+    "asinh": Kernel(asinh, error=2.5, narrow=("float64",)),
+    "acosh": Kernel(acosh, error=3.0, narrow=("float64",)),
+    "atanh": Kernel(atanh, error=2.5, narrow=("float64",)),
 }

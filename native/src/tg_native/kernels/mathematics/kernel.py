@@ -10,9 +10,11 @@ from tg_native.kernels.functions import fma
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tg_native.kernels.body import Machine
     from tg_native.kernels.lanes import Lanes
 
 SPLIT: Final = 9  # the coefficients beyond which a polynomial is the sum of two, which are computed at once
+NARROW: Final = 32  # bytes of vectors without the instructions of AVX-512
 SPLIT_BY_TABLE: Final = 3  # in a kernel by table, whose few steps wait for one another
 
 Data = dict[str, float]
@@ -27,6 +29,7 @@ class Kernel(NamedTuple):
         dtypes: those that it computes in; float32 is widened where it is not among them.
         preferred: the dtypes in which it is faster than a library's function where it is written in place, and as fast
             where it is called.
+        narrow: further ones in which it is so in vectors of up to 32 bytes, as `benchmarks/forms.py` shows.
         only: libm has no such function.
         together: it is long, so that vectors that go abreast are computed by one call.
     """
@@ -35,8 +38,13 @@ class Kernel(NamedTuple):
     error: float
     dtypes: tuple[str, ...] = tuple(FORMATS)
     preferred: tuple[str, ...] = ()
+    narrow: tuple[str, ...] = ()
     only: bool = False
     together: bool = False
+
+    def is_preferred(self, dtype: str, machine: Machine) -> bool:
+        """Whether it is taken where a library has the function too."""
+        return dtype in self.preferred or (machine.vector_bytes <= NARROW and dtype in self.narrow)
 
     def on(self, name: str, operands: Sequence[Lanes], *, inline: bool) -> Lanes:
         """The value, in place or by a call of a function that the unit has once."""

@@ -199,7 +199,7 @@ KERNELS: Final = {
     "sin": Kernel(sin, error=2.5),
     "cos": Kernel(cos, error=2.5),
     "tan": Kernel(tan, error=4.0),
-    "asin": Kernel(asin, error=2.5),
+    "asin": Kernel(asin, error=2.5, narrow=("float64",)),
     "acos": Kernel(acos, error=2.5),
     "atan2": Kernel(atan2, error=4.0),
     "atan": Kernel(atan, error=2.5),
