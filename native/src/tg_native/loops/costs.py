@@ -43,6 +43,10 @@ CHUNK: Final = 64  # terms of a floating sum, or rows, that are added one after 
 PARTIAL_SUMS: Final = 48  # sums of chunks, added pairwise: more than a count of chunks has binary digits
 LEVELS: Final = 4  # of rows that are added up: CHUNK ** LEVELS = 16.8 million rows before errors grow with their number
 
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+AHEAD: Final = 2**16  # bytes of a next row that are fetched while one is worked on
+
 # --- tiles -----------------------------------------------------------------------------------------------------------
 
 TILE: Final = 2**18  # bytes that loops hand on in one tile: half of a second cache, as processors have it

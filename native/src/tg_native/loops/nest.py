@@ -11,6 +11,7 @@ from tg.types.dtypes import is_float
 from tg_native.fusion.loop import Loop
 from tg_native.kernels.dtypes import item_size
 from tg_native.kernels.lanes import constant_of
+from tg_native.loops.ahead import longest_stage
 from tg_native.loops.columns import rows
 from tg_native.loops.joins import MOST_SHARED, join_columns, join_scattered, join_totals
 from tg_native.loops.pointwise import pointwise, program_of, uniform
@@ -103,6 +104,7 @@ class LoopNest:
         self._place(self._arrays())
         self.rows: dict[int, Elements] = {}  # results that are one number for each outer index, at the current one
         self.stages = [StageWriter(self, s) for s in range(len(op.stages))]
+        self.longest = longest_stage(self)
 
     # --- memory ------------------------------------------------------------------------------------------------------
 

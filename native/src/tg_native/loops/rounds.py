@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, final
 
 from tg.types.dtypes import is_complex
 from tg_native.kernels.lanes import Lanes, Pair, in_all_lanes, parts
+from tg_native.loops.ahead import read_before, rows_ahead
 from tg_native.loops.divisors import inverses, unscaled
 from tg_native.loops.pointwise import SHORT, is_worth_twice
 from tg_native.loops.positions import is_near
@@ -54,11 +55,15 @@ class Rounds:
 
         self.loads = {k: placed_at(where) for k, where in reads.items()}
         self.stores = {j: placed_at(where) for j, where in stores.items()}
+        longest = stage.number == stage.nest.longest
+        self.ahead = rows_ahead(stage.nest, read_before(stage.nest, stage.number), indices) if longest else []
         self.columns = {j: placed_at(("column", j)) for j in stage.columns}
 
     def write(self, block: Block) -> list[Elements]:
         """A round; what it gives for the folds of the stage."""
         found = self.loaded(block)
+        for row in self.ahead:
+            row.fetch(block)
         if block.inside is not None or not self.body.lanes:
             return self._each(found, block)
         if self._usual is None:

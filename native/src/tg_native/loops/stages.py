@@ -46,6 +46,7 @@ class StageWriter:
     """Writes one stage."""
 
     def __init__(self, nest: LoopNest, s: int) -> None:
+        self.number = s
         self.nest, self.site, self.kernel, self.body = nest, nest.site, nest.kernel, nest.kernel.body
         self.stage = nest.op.stages[s]
         self.numbered = nest.staging.numbered(s)
