@@ -59,6 +59,9 @@ class Routine(Body):
     shares_from: ClassVar[int] = 1
     """From how many uses in a function on `subroutine` is asked, rather than written in place."""
 
+    long_abreast: ClassVar[int] = 1
+    """Vectors for which a long step in place is written at once where processors have 16 registers for them."""
+
     # --- lanes -----------------------------------------------------------------------------------------------------
 
     @abc.abstractmethod

@@ -13,6 +13,7 @@ from tg_native.kernels.dtypes import working
 from tg_native.kernels.index import Index, index
 from tg_native.kernels.lanes import Lanes, constant_of, in_all_lanes
 from tg_native.kernels.libm import WRITTEN_OUT
+from tg_native.kernels.mathematics.kernel import NARROW
 from tg_native.kernels.routine import Block
 from tg_native.loops.columns import Column
 from tg_native.loops.folds import Fold, is_interleaved, rounds
@@ -170,9 +171,22 @@ class StageWriter:
         if not self.axes:
             return 0
         dtypes = {self.program.dtypes[k] for k in (*self.varying, *self.program.outputs)}
-        is_plain = not (self.kept or self.tables or self.scattered)
-        vectors = VECTORS if self._waits() else abreast(self.site, self.late) if is_plain else 1
-        return self.kernel.lanes_for(map(working, dtypes), vectors, self._along)
+        return self.kernel.lanes_for(map(working, dtypes), self._vectors(), self._along)
+
+    def _vectors(self) -> int:
+        """How many vectors a round works on at once."""
+        if self._waits():
+            return VECTORS
+        if self.tables or self.scattered:
+            return 1
+        wanted = 1 if self.kept else abreast(self.site, self.late)
+        if self.body.machine.vector_bytes > NARROW or not self._has_long():
+            return wanted
+        return max(wanted, self.body.long_abreast)
+
+    def _has_long(self) -> bool:
+        """Whether a long step is written in place."""
+        return any(is_long(node) and stands_there(node, self.program.dtypes, self.body) for node in self.late)
 
     @property
     def _along(self) -> int | Length:

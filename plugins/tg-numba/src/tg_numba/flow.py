@@ -45,6 +45,8 @@ class Slot(Variable):
 class Flow(Lines, Routine):
     """What is repeated, what is left out, and what is called."""
 
+    long_abreast = 2  # LLVM reads the constants of a long step anew in each round: 1.25 times as long for logsumexp
+
     @abc.abstractmethod
     def another(self) -> Flow:
         """A body for a function of the same module, of as many lanes."""
