@@ -121,6 +121,18 @@ TG_INLINE @R @NAME(@V x) {
   __asm__("vcvtph2ps %1, %0" : "=v"(y) : "v"(x));
   return y;
 }"""
+WIDENED_TO: Final = """\
+TG_INLINE @R @NAME(@V x) {
+  @R y;
+  __asm__("@INSTRUCTION %1, %0" : "=@X"(y) : "@Xm"(x));
+  return y;
+}"""
+WIDENING: Final = {
+    ("f32", "f64"): "vcvtps2pd",
+    ("i32", "f64"): "vcvtdq2pd",
+    **{(f"i{n}", f"i{2 * n}"): f"vpmovsx{pair}" for n, pair in ((8, "bw"), (16, "wd"), (32, "dq"))},
+    **{(f"u{n}", f"u{2 * n}"): f"vpmovzx{pair}" for n, pair in ((8, "bw"), (16, "wd"), (32, "dq"))},
+}
 NARROWED: Final = """\
 TG_INLINE @V @NAME(@R x) {
   @V y;
@@ -376,8 +388,24 @@ class Vectors:
             letter = "i" if target[0] == "f" else source[0]
             steps[:0] = [f"{letter}{8 * n}" for n in (2, 4) if size_of(source) < n <= wanted]
         for kind in steps:
-            text = f"__builtin_convertvector({text}, {self.type(kind)})"
+            text = self._step(text, source, kind)
+            source = kind
         return text
+
+    def _step(self, text: str, source: str, target: str) -> str:
+        """One conversion: by its instruction where elements become twice as wide, which GCC 12 does by four."""
+        fits = 2 * MINIMUM <= self.count * size_of(target) <= vector_bytes() and masked_moves() != ""
+        instruction = WIDENING.get((source, target)) if fits else None
+        if instruction is None:
+            return f"__builtin_convertvector({text}, {self.type(target)})"
+        name = f"tg_widened_{source}x{self.count}_{target}"
+        if not self.prelude.has(name):
+            words = {"@R": self.type(target), "@V": self.type(source), "@NAME": name, "@INSTRUCTION": instruction}
+            written = WIDENED_TO
+            for word, by in (*words.items(), ("@X", "v" if masked_moves() == "avx512" else "x")):
+                written = written.replace(word, by)
+            self.prelude.need(name, written)
+        return f"{name}({text})"
 
     def resized(self, text: str, source: str, target: str) -> str:
         """Masks as wide as others."""
