@@ -107,6 +107,28 @@ def test_triangular_systems(backend, dtype, m, shape, known):
         close(found, lapack.trtrs(a, b, lower=lower, transpose=transpose, unit_diagonal=unit)[0], dtype)
 
 
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("sizes", [(17, 8), (33, 9), (80, 80), (100, 100), (101, 100)])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_triangular_systems_of_middling_size(backend, dtype, sizes, known):
+    """By products of blocks, of every form: beside the least and the largest, and batches of them."""
+    n, m = sizes
+    a, b = draw(dtype, (2, n, n)) / n, draw(dtype, (2, n, m), 1)
+    a += (np.eye(n) * 2).astype(dtype)
+    forms = [(lower, transpose, unit) for lower in (True, False) for transpose in "nt" for unit in (True, False)]
+    every = run(backend, lambda *given: tuple(SolveTriangular(*form)(*given) for form in forms), a, b, known=known)
+    for found, (lower, transpose, unit) in zip(every, forms, strict=True):
+        close(found, lapack.trtrs(a, b, lower=lower, transpose=transpose, unit_diagonal=unit)[0], dtype)
+
+
+@pytest.mark.parametrize(("n", "is_called"), [(16, False), (80, False), (120, True)])
+def test_a_triangular_system_that_threads_gain_nothing_from_is_left_to_none(backend, n, is_called):
+    """OpenBLAS lets them share any `trsm` of 8 right sides, and its products from 64 x 64 x 64 terms on."""
+    a, b = (tg.tensor(name, "float64", (n, n)) for name in "ab")
+    f = tg.function([a, b], SolveTriangular(True, "n", False)(a, b), backend=backend)
+    assert ("trsm" in f.source(full=True)) is is_called
+
+
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("n", [2, 4, 20, 66])
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -92,14 +92,19 @@ class Blas(abc.ABC):
         y: Matrix,
         z: Pointer,
         lead: Index | None = None,
+        factors: tuple[int, int] = (1, 0),
     ) -> None:
-        """z = x y of m, n and k: x (m, k), y (k, n) -> z (m, n), whose rows are `lead` apart, or n."""
+        """z = a x y + b z of m, n and k: x (m, k), y (k, n), z (m, n), whose rows are `lead` apart, or n.
+
+        Args:
+            factors: a and b, which complex products do not have in every printer.
+        """
         given = [self.flag(ROW_MAJOR), self._transposed(x), self._transposed(y), *map(self.number, sizes)]
         given += [
-            self.factor(kernel, 1),
+            self.factor(kernel, factors[0]),
             *(text for v in (x, y) for text in (self.place(v.place), self.number(v.lead))),
         ]
-        given += [self.factor(kernel, 0), self.place(z), self.number(sizes[1] if lead is None else lead)]
+        given += [self.factor(kernel, factors[1]), self.place(z), self.number(sizes[1] if lead is None else lead)]
         self.call(kernel, "gemm", [*filter(None, given)])
 
     def gemv(self, kernel: Kernel, sizes: tuple[Index, Index], a: Matrix, v: Vector, z: Pointer) -> None:

@@ -95,7 +95,7 @@ def by_size(
     elif is_small is False:
         call(lapack)
     else:
-        body.either(is_small, _nothing(own), _nothing(lambda: call(lapack)))
+        body.either(is_small, nothing(own), nothing(lambda: call(lapack)))
 
 
 def at_most(n: int | Length, size: Index, most: int) -> bool | Condition:
@@ -103,7 +103,9 @@ def at_most(n: int | Length, size: Index, most: int) -> bool | Condition:
     return n <= most if type(n) is int else size <= most
 
 
-def _nothing(write: Callable[[], None]) -> Callable[[], Sequence[Lanes]]:
+def nothing(write: Callable[[], None]) -> Callable[[], Sequence[Lanes]]:
+    """What is written, as a branch without values."""
+
     def written() -> Sequence[Lanes]:
         write()
         return []
