@@ -29,7 +29,7 @@ class Kernel(NamedTuple):
         dtypes: those that it computes in; float32 is widened where it is not among them.
         preferred: the dtypes in which it is faster than a library's function where it is written in place, and as fast
             where it is called.
-        narrow: further ones in which it is so in vectors of up to 32 bytes, as `benchmarks/forms.py` shows.
+        narrow: further ones in which it is so in vectors of up to 32 bytes, as `benchmarks/mathematics.py` shows.
         only: libm has no such function.
         together: it is long, so that vectors that go abreast are computed by one call.
     """
