@@ -25,10 +25,11 @@ class Elementwise:
 
     `integer` serves signed and unsigned ones, the first argument all that have none. Halves go through float32 and
     `floating`; `half` is for what can be done with them as they are stored. A function whose steps wait for each other
-    says how many vectors should go `abreast`.
+    says how many vectors should go `abreast`. One that is shorter where no operand is above 0 has that as a rule of its
+    own, `of_nonpositive`.
     """
 
-    __slots__ = ("abreast", "choices")
+    __slots__ = ("abreast", "choices", "of_nonpositive")
     __name__ = "Elementwise"  # in messages about rules
 
     def __init__(
@@ -43,7 +44,9 @@ class Elementwise:
         half: Function | None = None,
         complex: Function | None = None,
         abreast: int = 1,
+        of_nonpositive: Elementwise | None = None,
     ) -> None:
+        self.of_nonpositive = of_nonpositive
         self.abreast = abreast
         self.choices = {
             "boolean": boolean or every,

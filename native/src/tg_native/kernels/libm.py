@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from tg_native.kernels.functions import complex_libm
 from tg_native.kernels.mathematics import KERNELS
+from tg_native.kernels.mathematics.exponential import exp_down
+from tg_native.kernels.mathematics.kernel import Kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,4 +55,13 @@ def complex_named(name: str) -> Callable[..., Pair]:
     return functools.partial(complex_libm, name)
 
 
+def exp_of_nonpositive(x: Lanes) -> Lanes:
+    """The exponential of numbers that are not above 0, with the bits that it has of any."""
+    body = x.body
+    if not body.lanes or body.exact:
+        return exp(x)
+    return DOWN.on("exp_down", (x,), inline=body.uses("exp", x.dtype) <= WRITTEN_OUT)
+
+
+DOWN: Final = Kernel(exp_down, error=1.5)
 exp, log, log1p, sin, cos = (libm_named(name) for name in ("exp", "log", "log1p", "sin", "cos"))

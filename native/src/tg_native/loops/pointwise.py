@@ -15,6 +15,7 @@ from tg_native.kernels.lanes import constant_of
 from tg_native.kernels.libm import is_written
 from tg_native.loops.costs import has_many_steps
 from tg_native.loops.divisors import inverses, quotient
+from tg_native.loops.signs import never_positive
 from tg_native.plan.values import Array, Scalar, collapsed, is_one, is_zero, spread
 
 if TYPE_CHECKING:
@@ -40,12 +41,16 @@ ABREAST: Final = 2  # vectors that a chain of steps works on at once
 
 
 class ScalarProgram(NamedTuple):
-    """Steps over numbered scalars: the operands first; `constants` are those that are known."""
+    """Steps over numbered scalars: the operands first; `constants` are those that are known.
+
+    Of `never_positive` values rules are told, which may have a form for them.
+    """
 
     dtypes: tuple[str, ...]
     constants: Mapping[int, Any]
     nodes: tuple[Node, ...]
     outputs: tuple[int, ...]
+    never_positive: frozenset[int] = frozenset()
 
 
 @final
@@ -86,11 +91,11 @@ class Steps:
         return ScalarProgram(tuple(self.dtypes), self.constants, tuple(self.nodes), outputs)
 
 
-def program_of(frozen: FrozenGraph) -> ScalarProgram:
-    """The scalar program that a graph of 0-d values is."""
+def program_of(frozen: FrozenGraph, never_above_0: Iterable[int] = ()) -> ScalarProgram:
+    """The scalar program that a graph of 0-d values is, of which some are known besides not to be above 0."""
     dtypes = tuple(t.dtype for t in frozen.types)
     constants = {frozen.arity + k: c.data[()] for k, c in enumerate(frozen.constants)}
-    return ScalarProgram(dtypes, constants, frozen.nodes, frozen.outputs)
+    return ScalarProgram(dtypes, constants, frozen.nodes, frozen.outputs, never_positive(frozen, never_above_0))
 
 
 def one_op(op: Op, site: Site) -> list[Value]:
@@ -297,7 +302,10 @@ def step(
     """Run one step whose operands are known; `shared` has the inverses of divisors."""
     (number,) = node.outputs
     operands = tuple(values[k] for k in node.inputs)
-    found: Any = quotient(node, values, shared) or function.rule(node.op)(node.op, operands, program.dtypes[number])
+    rule = function.rule(node.op)
+    if node.inputs and node.inputs[0] in program.never_positive:
+        rule = getattr(rule, "of_nonpositive", None) or rule
+    found: Any = quotient(node, values, shared) or rule(node.op, operands, program.dtypes[number])
     if found is NotImplemented:
         found = taken(found, node.op, [TensorType(program.dtypes[k]) for k in node.inputs])
     values[number] = found

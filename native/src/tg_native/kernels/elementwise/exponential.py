@@ -10,7 +10,7 @@ from tg.ops.elementwise import exponential as t
 from tg_native.kernels.element import Elementwise
 from tg_native.kernels.functions import fabs
 from tg_native.kernels.lanes import Pair, select
-from tg_native.kernels.libm import complex_named, cos, exp, libm_named, log, log1p, sin
+from tg_native.kernels.libm import complex_named, cos, exp, exp_of_nonpositive, libm_named, log, log1p, sin
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
@@ -49,17 +49,17 @@ def scaled(x: Pair, factor: float) -> Pair:
 
 def sigmoid(x: Lanes) -> Lanes:
     """Without overflow."""
-    decay = exp(-fabs(x))
+    decay = exp_of_nonpositive(-fabs(x))
     return select(x >= 0, 1, decay) / (decay + 1)
 
 
 def softplus(x: Lanes) -> Lanes:
     """Without overflow."""
-    return select((x >= 0) | x.is_nan(), x, 0) + log1p(exp(-fabs(x)))
+    return select((x >= 0) | x.is_nan(), x, 0) + log1p(exp_of_nonpositive(-fabs(x)))
 
 
 KERNELS: Final[dict[object, Rule]] = {
-    t.exp: Elementwise(floating=exp, complex=cexp),
+    t.exp: Elementwise(floating=exp, complex=cexp, of_nonpositive=Elementwise(floating=exp_of_nonpositive)),
     t.exp2: Elementwise(floating=libm_named("exp2"), complex=lambda x: cexp(scaled(x, LOG_2))),
     t.expm1: Elementwise(floating=expm1, complex=expm1_complex),
     t.log: Elementwise(floating=log, complex=clog),

@@ -43,6 +43,8 @@ R: Final = {
 }  # fmt: skip
 SQRT_HALF: Final = {"float64": 0.7071067811865476, "float32": 0.7071067690849304}
 EXP2_RANGE: Final = {"float64": (-1076.0, 1025.0), "float32": (-151.0, 129.0)}
+LIFTS: Final = {"float64": 128, "float32": 32}
+"""By how much exponents are raised that may have no normal number: more than a fraction has bits."""
 EXPM1_IS_LESS_1: Final = -40.0
 """Below it e^x - 1 is -1 in both formats."""
 PARTS: Final[dict[str, Data]] = {
@@ -143,6 +145,21 @@ def _exp(x: Lanes) -> Lanes:
         return less_1(at.r, E[WORDS[x.dtype]]), at.t
 
     return exponential(x, EXP_RANGE[WORDS[x.dtype]], write)
+
+
+def exp_down(x: Lanes) -> Lanes:
+    """The exponential of numbers that are not above 0, with the same bits.
+
+    No upper end has to be kept, and after a shift of the exponents by `LIFTS` one factor is a normal number.
+    """
+    return by_table(_exp_by_table, _exp_down, x)
+
+
+def _exp_down(x: Lanes) -> Lanes:
+    bottom, lift = EXP_RANGE[WORDS[x.dtype]][0], LIFTS[x.dtype]
+    at = reduced(at_least(x, bottom), FORMATS[x.dtype].power_rounder + lift)
+    factor = select(x < bottom, 0, power(at.t))
+    return fma(less_1(at.r, E[WORDS[x.dtype]]), factor, factor) * 2.0**-lift
 
 
 def _exp_by_table(x: Lanes) -> Lanes:
