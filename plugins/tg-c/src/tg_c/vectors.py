@@ -104,9 +104,11 @@ TG_INLINE @V @NAME(@V x, @V y) {
 }""",
     "avx2": """\
 TG_INLINE @V @NAME(@V x, @V y) {
-  @V found;
+  @V odd, found;
+  __asm__("vcmpunordp@S %1, %1, %0" : "=x"(odd) : "x"(y));
   __asm__("v@EXTREMEp@S %2, %1, %0" : "=x"(found) : "x"(y), "x"(x));
-  return @SELECT(y == y, found, y);
+  __asm__("vblendvp@S %2, %1, %0, %0" : "+x"(found) : "x"(y), "x"(odd));
+  return found;
 }""",
 }
 LIMITED: Final = """\
