@@ -117,7 +117,7 @@ def test_a_residual_block_passes_over_no_image_but_in_its_convolutions(window):
     sizes = [(node.op.name, np.prod(f.graph.types[node.outputs[0]].shape)) for node in f.graph.nodes]
     images = [name for name, size in sizes if size == 64 * 14 * 14 and name not in ("ExpandDims", "Squeeze")]
     assert images == ["WithEpilogue", "WithEpilogue"]
-    functions = re.split(r"\n(?=static |TG_LOOP )", f.source(full=True))
+    functions = re.split(r"\n(?=static |TG_LOOP |TG_PART )", f.source(full=True))
     rectified = [text for text in functions if re.search(r"<= 0\.0f", text)]
     assert len(rectified) == 2
     assert all(re.search(r"void tg_epilogue_|gemm", text) for text in rectified)

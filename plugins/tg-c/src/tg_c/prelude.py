@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
@@ -12,6 +13,7 @@ from tg_c import half
 from tg_c.body import named
 from tg_c.libm import ARITIES, COMPLEX_ARITIES
 from tg_c.machine import has_fused, vector_bytes
+from tg_c.objects import Loop
 from tg_c.text import literal
 from tg_c.vectors import Vectors
 from tg_native.kernels.body import Machine
@@ -41,11 +43,22 @@ class Prelude:
         self.machine = Machine(vector_bytes(), has_fused())
         self._vectors: dict[tuple[int, int], Vectors] = {}
         self._parts: dict[str, str] = {}
+        self._functions: dict[str, int] = {}  # of these those that loops call, and how long their heads are
         self._uses: dict[str, int] = {}
 
     def need(self, name: str, text: str) -> None:
         """Add a declaration or a function, unless one of this name is there."""
         self._parts.setdefault(name, text)
+
+    def add_function(self, name: str, text: str) -> None:
+        """Add a function that loops call: parameters and block.
+
+        Vectors are written in it, and what is left, offsets and the last elements, gcc makes no vectors of: of a
+        convolution's functions these would be most of its work.
+        """
+        text = f"TG_PART void {name}{text}"
+        self.need(name, text)
+        self._functions[name] = text.index(" {")
 
     def has(self, name: str) -> bool:
         """Whether something of this name is there."""
@@ -66,6 +79,12 @@ class Prelude:
     def text(self) -> str:
         """All parts."""
         return "\n".join(self._parts.values())
+
+    def loops(self, start: int) -> list[Loop]:
+        """Where functions that loops call are in the text, which begins at a place."""
+        ends = itertools.accumulate((len(text) + 1 for text in self._parts.values()), initial=start)
+        places = zip(self._parts, itertools.pairwise(ends), strict=True)
+        return [Loop(a, a + self._functions[name], b - 1) for name, (a, b) in places if name in self._functions]
 
     def libm(self, name: str, dtype: str) -> str:
         """The name of a function of libm for a dtype, declared."""

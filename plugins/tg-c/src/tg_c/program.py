@@ -99,6 +99,7 @@ class Unit(graphs.Unit):
         self.prelude = Prelude(None if request.options.accuracy == "strict" else vector_symbol)
         self._kernels: dict[str, str] = {}
         self._streams = True  # whether all of these do
+        self._in_vectors: set[str] = set()  # the names of these that do, and are written in vectors
         self._drivers: list[str] = []
         self._tables: dict[tuple[str, str], str] = {}
         if ticks is not None:
@@ -116,6 +117,8 @@ class Unit(graphs.Unit):
         name = self._kernels.get(body)
         if name is None:
             name = self._kernels[body] = f"loop{len(self._kernels)}"
+            if kernel.streams and kernel.body.lanes:
+                self._in_vectors.add(name)
             if kernel.division is not None:
                 self._drivers.append(driver(name, kernel.parameters, self.threads))
         return name
@@ -147,39 +150,47 @@ class Unit(graphs.Unit):
         """The unit of a graph."""
         main = self.write(graph)
         texts = [text for text, _ in self.texts]
-        head = [
+        before = [
             TYPEDEFS,
             objects.WHOLE,
             MEMORY,
             *(() if self.ticks is None else (DECLARATIONS,)),
             FUNCTIONS,
             UNCOUNTED,
-            self.prelude.text(),
+            "",
+        ]
+        behind = [
+            "",
             *(f"TG_ONCE {WORDS[d]} {name}[] = {{{text}}};" for (d, text), name in self._tables.items()),
             "",
         ]
         rest = [*self._drivers, *texts, _run(graph, main.outputs.planned), _plan(graph), ""]
-        text, loops = self._with_loops("\n".join(head), "\n".join(rest))
-        if self.ticks is not None:
-            self.arrays[0] = self.ticks.finish()
         statements = sum(part.count("\n") for part in (*self._kernels, *texts))
-        libraries = tuple(sorted(self.prelude.libraries))
-        shown, reuses = partial(self._shown, text), main.overwriting.legal()
         repeats = len(texts) > 1  # what an inner graph does is done again and again
         level, streams = level_for(statements, repeats=repeats), self._streams and not repeats
+        text, loops = self._with_loops("\n".join(before), "\n".join(behind), "\n".join(rest), level)
+        if self.ticks is not None:
+            self.arrays[0] = self.ticks.finish()
+        libraries = tuple(sorted(self.prelude.libraries))
+        shown, reuses = partial(self._shown, text), main.overwriting.legal()
         arrays, interface = tuple(self.arrays), interface_of(graph)
         return Program(text, shown, arrays, level, libraries, streams, reuses, loops, interface)
 
-    def _with_loops(self, head: str, rest: str) -> tuple[str, tuple[Loop, ...]]:
-        """The loops between what is before and after them, and where they are if objects may share them out."""
-        parts, loops, start = [head], [], len(head)
+    def _with_loops(self, before: str, behind: str, rest: str, level: int) -> tuple[str, tuple[Loop, ...]]:
+        """The unit, and where the functions are that objects may share out.
+
+        Of long units, which are compiled at level 1, gcc makes no vectors of loops that are written in vectors.
+        """
+        head = f"{before}{self.prelude.text()}{behind}"
+        texts, loops, start = [head], self.prelude.loops(len(before)), len(head)
         for body, name in self._kernels.items():
-            parts.append(f"TG_LOOP void {name}{body}\n")
-            end = start + len(parts[-1])
+            kind = "TG_PART" if level == 1 and name in self._in_vectors else "TG_LOOP"
+            texts.append(f"{kind} void {name}{body}\n")
+            end = start + len(texts[-1])
             loops.append(Loop(start, end - 1 - len(body) + body.index(" {"), end - 1))
             start = end
         is_one = self.ticks is not None or self.prelude.is_one
-        return "".join((*parts, rest)), () if is_one else tuple(loops)
+        return "".join((*texts, rest)), () if is_one else tuple(loops)
 
     def _shown(self, text: str, *, full: bool) -> str:
         """The unit, or its loops and functions alone, with the user's lines before the statements that they became."""

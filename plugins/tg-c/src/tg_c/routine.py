@@ -515,8 +515,8 @@ class Routine(Body, routine.Routine):
             for k, text in enumerate(body.texts(result)):
                 body.line(f"*y{k} = {text};")
                 parameters.append(f"{body.vector_type(result.dtype)} *y{k}")
-        head = f"static __attribute__((noinline)) void {symbol}({', '.join(parameters)})"
-        self.prelude.need(symbol, "\n".join((f"{head} {{", *body.text(), "}")))
+        head = f"({', '.join(parameters)}) {{"
+        self.prelude.add_function(symbol, "\n".join((head, *body.text(), "}")))
         return result.dtype if result is not None else ""
 
     @contextlib.contextmanager
@@ -536,7 +536,7 @@ class Routine(Body, routine.Routine):
         symbol = self.prelude.outlined.get(found.text)
         if symbol is None:
             symbol = self.prelude.outlined[found.text] = f"tg_{name}_{len(self.prelude.outlined)}"
-            self.prelude.need(symbol, f"static __attribute__((noinline)) void {symbol}{found.text}")
+            self.prelude.add_function(symbol, found.text)
         self.line(f"{symbol}({', '.join(found.arguments)});")
 
     def _kept(self, operands: Sequence[Operand]) -> str:
