@@ -1,5 +1,6 @@
 """Rules that decline: the expansion is computed, else the host's reference where the plugin says so, else an error."""
 
+import dataclasses
 import sys
 import threading
 
@@ -226,6 +227,7 @@ def test_a_rule_of_a_native_backend_may_decline(backend, world, monkeypatch):
     )
     entry = next(one for one in entries() if one.kind == "backends" and one.name == backend)
     world.entries.append(entry)
+    world.core = dataclasses.replace(world.core, version=tg.__version__)  # which the backend asks for
     monkeypatch.setattr(sys.modules["tg.plugin.registry"], "_from_environment", world.registry)
     plugin.reset()
     try:
