@@ -86,7 +86,8 @@ def test_a_function_of_elements(fn, agrees, dtypes):
         inputs += made
         arrays += grid
         outputs.append(fn(*made))
-    assert outputs
+    if not outputs:
+        pytest.skip("no dtype has a loop of it: it is for derivatives alone")
     # NumPy's complex powers lose the digits of y * log(x), which is up to 150 here
     agrees(inputs, outputs, arrays, tolerance=4 * max(fn.accuracy, 1) * (150 if fn.name == "power" else 1))
 
