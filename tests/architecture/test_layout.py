@@ -84,7 +84,7 @@ def test_every_family_has_conformance_cases(family: str) -> None:
 
 
 RULES = [*(p / "rules" for p in PLUGINS), NATIVE / "kernels/elementwise", NATIVE / "rules"]
-FOLDERS = [*RULES, CORE / "rewrite/rules", CASES]
+FOLDERS = [*RULES, CORE / "rules", CASES]
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=str)

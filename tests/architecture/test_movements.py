@@ -1,4 +1,4 @@
-"""Rules look through movements by `tg.rewrite.rules.shape.moved` alone, which gives no value without its index map."""
+"""Rules look through movements by `tg.rules.shape.moved` alone, which gives no value without its index map."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tg.rewrite.rules.shape.moved import Moved
+from tg.rules.shape.moved import Moved
 
-REWRITE = Path(__file__).parents[2] / "core/src/tg/rewrite"
-RULES = REWRITE / "rules"
+RULES = Path(__file__).parents[2] / "core/src/tg/rules"
 TABLES = {"MOVEMENTS", "MOVED", "KINDS"}
 MOVEMENTS = {"BroadcastTo", "ExpandDims", "Reshape", "Squeeze", "Transpose"}
 OWN = {  # files that name movements where they ask for the op of a value, and why
@@ -103,7 +102,7 @@ def test_walks_by_hand_are_seen():
     assert sorted(questions(ast.parse(text))) == [2, 3, 4, 5]
 
 
-@pytest.mark.parametrize("path", sorted(REWRITE.rglob("*.py")), ids=lambda p: str(p.relative_to(REWRITE)))
+@pytest.mark.parametrize("path", sorted(RULES.rglob("*.py")), ids=lambda p: str(p.relative_to(RULES)))
 def test_what_moved_holds_is_not_read_past_it(path):
     if path.name == "moved.py":
         return

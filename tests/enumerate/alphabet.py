@@ -21,7 +21,7 @@ from tg.graph.traversal import sorted_applies
 from tg.ops.elementwise.record import ElementwiseFunction
 from tg.rewrite.pattern import PatternNode, term_of
 from tg.rewrite.rule import Equation
-from tg.rewrite.rules import catalog
+from tg.rules import catalog
 from tg.types.dtypes import is_complex, is_integer, numpy_dtype
 from tg.types.lengths import minimum
 

@@ -17,8 +17,8 @@ from tg.ops.shape import ExpandDims
 from tg.plugin.registry import Registry
 from tg.rewrite.phases import CANONICALIZE, REASSOCIATES
 from tg.rewrite.rule import NodeRule, node_rule
-from tg.rewrite.rules.catalog import RULES
-from tg.rewrite.rules.stable import STABLE
+from tg.rules.catalog import RULES
+from tg.rules.stable import STABLE
 
 EXAMPLES = with_examples()
 PARTS = 100  # in each of which a program of each rewrite is

@@ -34,8 +34,8 @@ from tg.ops.assumptions import Assume
 from tg.ops.elementwise.record import Elementwise
 from tg.rewrite.phases import DIFFERENTIATE, REASSOCIATES
 from tg.rewrite.rule import Equation
-from tg.rewrite.rules.catalog import PASSES, RULES
-from tg.rewrite.rules.stable import STABLE
+from tg.rules.catalog import PASSES, RULES
+from tg.rules.stable import STABLE
 
 USUAL = "float64"
 DTYPES = ("float32", "float16", "bfloat16", "complex128", "complex64", "int64", "int8", "uint8", "uint64", "bool")

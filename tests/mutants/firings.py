@@ -20,7 +20,7 @@ from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
 from tg.rewrite.phases import MODES
 from tg.rewrite.rule import Equation
-from tg.rewrite.rules.catalog import PASSES, RULES
+from tg.rules.catalog import PASSES, RULES
 
 NEEDED = 50  # different programs
 MOST = 900  # programs that are tried for them

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tg
-import tg.rewrite.rules
+import tg.rules
 
 FLAGS = __future__.annotations.compiler_flag
 WITHIN = ("<listcomp>", "<genexpr>", "<setcomp>", "<dictcomp>")
@@ -133,7 +133,7 @@ class Mutant(NamedTuple):
 def cached():
     """The functions of rules that remember what they have returned."""
     every = [f for f in gc.get_objects() if type(f) is functools._lru_cache_wrapper]
-    return [f for f in every if getattr(f, "__module__", "").startswith(tg.rewrite.rules.__name__)]
+    return [f for f in every if getattr(f, "__module__", "").startswith(tg.rules.__name__)]
 
 
 def forget():

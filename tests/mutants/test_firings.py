@@ -4,7 +4,7 @@ import pytest
 
 from tests.mutants.firings import CORE, count, others
 from tests.mutants.forms import FORMS
-from tg.rewrite.rules.catalog import PASSES, RULES
+from tg.rules.catalog import PASSES, RULES
 
 ALL = [(one, CORE) for one in (*RULES, *PASSES)] + list(others())
 

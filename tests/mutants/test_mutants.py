@@ -17,9 +17,9 @@ from tests.mutants.run import Options, of_family
 from tests.mutants.trial import families, flaw, pool, searched, tried
 from tests.mutants.variations import alone, closed, variations
 from tg.rewrite.rule import rule
-from tg.rewrite.rules import sorting
-from tg.rewrite.rules.catalog import PASSES, RULES
-from tg.rewrite.rules.elementwise.arithmetic import products
+from tg.rules import sorting
+from tg.rules.catalog import PASSES, RULES
+from tg.rules.elementwise.arithmetic import products
 
 BY_NAME = {one.name: one for one in (*RULES, *PASSES)}
 

@@ -19,7 +19,7 @@ import types
 from pathlib import Path
 from typing import NamedTuple
 
-import tg.rewrite.rules
+import tg.rules
 from tests.enumerate.run import EndlessError, limited
 from tests.mutants import syntax
 from tests.mutants.changes import LAST
@@ -27,9 +27,9 @@ from tests.mutants.reviewed import OVERFLOWING
 from tests.mutants.variations import FEW, alone, builders, kept, reworked, trials, variations
 from tests.unit.rewrite.examine import Examination, Flaw
 from tg.ops.contraction import MatMul
-from tg.rewrite.rules.catalog import PASSES, RULES
+from tg.rules.catalog import PASSES, RULES
 
-HOME = Path(tg.rewrite.rules.__file__).parent
+HOME = Path(tg.rules.__file__).parent
 POOL = 150  # programs around one rule, as the table of firings counts them
 OF_FORMS = 60  # programs that begin with what it met in company
 SECONDS = 3.0  # for one mutant, of the processor: other work beside it changes no verdict
@@ -277,7 +277,7 @@ def families():
             if not p.endswith(("rules/__init__.py", "catalog.py", "elementwise/__init__.py"))
         }
     ):
-        module = importlib.import_module("tg.rewrite.rules." + name.replace("/", "."))
+        module = importlib.import_module("tg.rules." + name.replace("/", "."))
         found[name] = [*getattr(module, "RULES", ()), *getattr(module, "PASSES", ())]
         known.update((id(one), name) for one in found[name])
     assert set(known) == set(map(id, (*RULES, *PASSES)))

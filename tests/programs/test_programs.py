@@ -13,7 +13,7 @@ from tg.ops.catalog import FAMILIES
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
 from tg.rewrite.phases import EXPAND, SWEEPS
-from tg.rewrite.rules.catalog import RULES
+from tg.rules.catalog import RULES
 
 OPS = {fn.name: fn for family in FAMILIES for fn in family.elementwise}
 OPS |= {op.__name__: op for family in FAMILIES for op in family.ops}

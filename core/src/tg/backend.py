@@ -48,8 +48,8 @@ _NAMES = {
     "tg.errors": "message",
     # rewrites
     "tg.rewrite.rule": "Pass node_rule rule",
-    "tg.rewrite.rules.loops.dear": "STEPS_AHEAD",
-    "tg.rewrite.rules.loops.running": "RUNNING_RESULTS",
+    "tg.rules.loops.dear": "STEPS_AHEAD",
+    "tg.rules.loops.running": "RUNNING_RESULTS",
     "tg.rewrite.pattern": "is_made_by",
     "tg.rewrite.phases": "BACKEND CANONICALIZE EXPAND SPECIALIZE STABILIZE"
     " DROPS_ERROR EXACT NAN_UNSAFE REASSOCIATES SIGNED_ZERO",

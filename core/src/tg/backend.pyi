@@ -158,8 +158,8 @@ from tg.rewrite.phases import STABILIZE as STABILIZE
 from tg.rewrite.rule import Pass as Pass
 from tg.rewrite.rule import node_rule as node_rule
 from tg.rewrite.rule import rule as rule
-from tg.rewrite.rules.loops.dear import STEPS_AHEAD as STEPS_AHEAD
-from tg.rewrite.rules.loops.running import RUNNING_RESULTS as RUNNING_RESULTS
+from tg.rules.loops.dear import STEPS_AHEAD as STEPS_AHEAD
+from tg.rules.loops.running import RUNNING_RESULTS as RUNNING_RESULTS
 from tg.turns import Claim as Claim
 from tg.turns import alone as alone
 from tg.turns import cover as cover

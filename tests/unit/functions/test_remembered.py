@@ -81,7 +81,7 @@ for arrays in ((np.arange(3.0), np.array([7]), np.ones(3)), (np.arange(3.0), np.
         f(*arrays)
     except Exception as error:
         errors.append(str(error))
-rules = [m for m in sys.modules if m == "tg.rewrite.rules.catalog"]  # a gradient imports those of stable forms
+rules = [m for m in sys.modules if m == "tg.rules.catalog"]  # a gradient imports those of stable forms
 steps = [row.name for row in f.compile_report().rows]
 json.dump([[a.tolist() for a in found], errors, steps, rules], sys.stdout)
 """
@@ -123,7 +123,7 @@ functions = pickle.loads(pathlib.Path(sys.argv[1]).read_bytes())
 found = [f(np.arange(3.0), np.array([2, 1]), np.ones(3)) for f in functions]
 steps = [row.name for f in functions for row in f.compile_report().rows]
 unread = not texts and not graphs
-rules = [name for name in ("tg.rewrite.rules.catalog", "tg_c.program", "tg_c.rules") if name in sys.modules]
+rules = [name for name in ("tg.rules.catalog", "tg_c.program", "tg_c.rules") if name in sys.modules]
 again = [pickle.loads(pickle.dumps(f)) is f for f in functions[:2]]
 errors = []
 try:

@@ -9,7 +9,7 @@ from tg.graph.interpret import interpret
 from tg.graph.traversal import inputs_of
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
-from tg.rewrite.rules.catalog import PASSES, RULES
+from tg.rules.catalog import PASSES, RULES
 
 x, y = tg.vector("x"), tg.vector("y")
 k = tg.scalar("k", dtype="int64")

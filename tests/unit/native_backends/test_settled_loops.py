@@ -9,8 +9,8 @@ import tg
 from tests.unit.rewrite.test_indexing import Plugin, rewritten
 from tg.ops.elementwise.comparison import logical_or, where
 from tg.ops.loops import Cond, Scan
-from tg.rewrite.rules.catalog import PASSES, RULES
-from tg.rewrite.rules.loops.settled import SETTLED
+from tg.rules.catalog import PASSES, RULES
+from tg.rules.loops.settled import SETTLED
 
 NAME = "scan_settled_conditions"
 LENGTHS = (0, 1, 2, 3, 20)

@@ -13,9 +13,9 @@ from tg.ops.elementwise.arithmetic import gate
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
 from tg.rewrite.phases import SPECIALIZE
-from tg.rewrite.rules.catalog import PASSES, RULES
-from tg.rewrite.rules.elementwise import arithmetic
-from tg.rewrite.rules.elementwise.arithmetic.trees import is_shaped_like
+from tg.rules.catalog import PASSES, RULES
+from tg.rules.elementwise import arithmetic
+from tg.rules.elementwise.arithmetic.trees import is_shaped_like
 from tg.types.dtypes import numpy_dtype
 
 ARITHMETIC = Rewrites(arithmetic.RULES, arithmetic.PASSES)

@@ -14,7 +14,7 @@ from tg.graph.nodes import Constant, size_value
 from tg.ops.indexing import Nonzero, WrapIndex
 from tg.ops.reduction import Reduce
 from tg.ops.shape import AxisLength
-from tg.rewrite.rules.indexing.bounds import (
+from tg.rules.indexing.bounds import (
     LARGE,
     VERY_MANY,
     at_most,

@@ -11,7 +11,7 @@ from tests.unit.rewrite.examine import One, admitted
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.rewrite.driver import rewrite
-from tg.rewrite.rules.catalog import RULES
+from tg.rules.catalog import RULES
 from tg.types.dtypes import numpy_dtype
 
 AND, OR, NOT = np.logical_and, np.logical_or, np.logical_not  # of variables as well

@@ -17,8 +17,8 @@ from tg.ops.creation import iota
 from tg.ops.indexing import Gather, Scatter
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
-from tg.rewrite.rules.catalog import PASSES, RULES
-from tg.rewrite.rules.contraction import chains
+from tg.rules.catalog import PASSES, RULES
+from tg.rules.contraction import chains
 
 CORE = Rewrites(RULES, PASSES)
 

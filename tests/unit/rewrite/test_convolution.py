@@ -11,7 +11,7 @@ from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
-from tg.rewrite.rules.catalog import PASSES, RULES
+from tg.rules.catalog import PASSES, RULES
 
 CORE = Rewrites(RULES, PASSES)
 DRAW = np.random.default_rng(5)

@@ -14,7 +14,7 @@ from tg.ops.creation import iota
 from tg.ops.elementwise.comparison import greater_equal, less_equal, logical_and, logical_not, logical_or
 from tg.ops.elementwise.record import Elementwise
 from tg.plugin.records import Rewrites
-from tg.rewrite.rules import diagonal
+from tg.rules import diagonal
 
 OWN = Rewrites(diagonal.RULES, ())
 X = tg.matrix("x")

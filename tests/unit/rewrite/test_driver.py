@@ -17,7 +17,7 @@ from tg.ops.softmax import LogSumExp, Softmax
 from tg.rewrite.driver import rewrite
 from tg.rewrite.phases import MODES
 from tg.rewrite.rule import Lowering, Pass, node_rule, rule
-from tg.rewrite.rules.catalog import RULES
+from tg.rules.catalog import RULES
 from tg.types.tensor_type import TensorType
 
 

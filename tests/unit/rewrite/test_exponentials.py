@@ -8,8 +8,8 @@ from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
-from tg.rewrite.rules.elementwise import exponential
-from tg.rewrite.rules.elementwise.exponential.terms import aligned_sum_of_exp, relation
+from tg.rules.elementwise import exponential
+from tg.rules.elementwise.exponential.terms import aligned_sum_of_exp, relation
 
 EXPONENTIALS = Rewrites(exponential.RULES, exponential.PASSES)
 

@@ -16,10 +16,10 @@ from tg.graph.interpret import interpret
 from tg.ops.indexing import Scatter, Slice, SliceUpdate, WrapIndex
 from tg.ops.shape import AxisLength, Concatenate
 from tg.rewrite.driver import rewrite
-from tg.rewrite.rules import indexing
-from tg.rewrite.rules.catalog import PASSES, RULES
-from tg.rewrite.rules.indexing.bounds import at_most, interval, steps_of
-from tg.rewrite.rules.indexing.windows import Window, are_apart, composed, within
+from tg.rules import indexing
+from tg.rules.catalog import PASSES, RULES
+from tg.rules.indexing.bounds import at_most, interval, steps_of
+from tg.rules.indexing.windows import Window, are_apart, composed, within
 from tg.types import lengths
 
 

@@ -12,7 +12,7 @@ from tg.graph.interpret import interpret
 from tg.ops.shape import Concatenate, ExpandDims, Transpose
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
-from tg.rewrite.rules.catalog import PASSES, RULES
+from tg.rules.catalog import PASSES, RULES
 
 CORE = Rewrites(RULES, PASSES)
 PASSES_OF_JOINING = [one for one in PASSES if one.name == "elementwise_of_pieces"]

@@ -15,7 +15,7 @@ from tg.ops.linalg.matrices import halved_diagonal
 from tg.ops.linalg.triangular import SolveTriangular
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
-from tg.rewrite.rules.catalog import PASSES, RULES
+from tg.rules.catalog import PASSES, RULES
 
 CORE = Rewrites(RULES, PASSES)
 FACTORS = ("Cholesky", "LU", "Solve", "Inv", "Det", "SlogDet", "Eigh", "Eigvalsh", "SVD", "Svdvals")

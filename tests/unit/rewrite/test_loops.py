@@ -16,10 +16,10 @@ from tg.graph.nodes import apply
 from tg.ops.assumptions import required
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.loops import Cond, Scan, While
-from tg.rewrite.rules.catalog import PASSES, RULES
-from tg.rewrite.rules.loops.dear import STEPS_AHEAD
-from tg.rewrite.rules.loops.siblings import CHAINS
-from tg.rewrite.rules.loops.siblings import PASSES as SIBLINGS
+from tg.rules.catalog import PASSES, RULES
+from tg.rules.loops.dear import STEPS_AHEAD
+from tg.rules.loops.siblings import CHAINS
+from tg.rules.loops.siblings import PASSES as SIBLINGS
 
 A, B, N = tg.scalar("a"), tg.scalar("b"), tg.scalar("n", dtype="int64")
 X, Y = tg.vector("x"), tg.vector("y")

@@ -13,7 +13,7 @@ from tg.ops.indexing import Scatter, SliceUpdate
 from tg.ops.reduction import Reduce
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
-from tg.rewrite.rules.catalog import PASSES, RULES
+from tg.rules.catalog import PASSES, RULES
 
 CORE = Rewrites(RULES, PASSES)
 

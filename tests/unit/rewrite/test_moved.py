@@ -11,7 +11,7 @@ from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.ops.reduction import Reduce
 from tg.ops.shape import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
-from tg.rewrite.rules.shape.moved import MOVED, MOVEMENTS, Moved, untransposed
+from tg.rules.shape.moved import MOVED, MOVEMENTS, Moved, untransposed
 
 SHAPES = ((), (1,), (3,), (2, 3), (3, 3), (1, 3), (3, 1), (2, 1, 3), (2, 2, 2), (1, 1))
 

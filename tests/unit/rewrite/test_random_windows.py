@@ -11,7 +11,7 @@ import pytest
 import tg
 from tg.graph.nodes import size_value
 from tg.ops.indexing import window
-from tg.rewrite.rules.indexing.windows import Window, are_apart, canonical, composed, is_inside, within
+from tg.rules.indexing.windows import Window, are_apart, canonical, composed, is_inside, within
 from tg.types import lengths
 
 X, Y, K = tg.vector("x"), tg.vector("y"), tg.tensor("k", shape=(), dtype="int64")

@@ -13,7 +13,7 @@ from tg.ops.elementwise.record import Elementwise
 from tg.ops.indexing import Gather, Nonzero, Scatter, Slice, SliceUpdate, WrapIndex
 from tg.ops.shape import AxisLength, Concatenate
 from tg.plugin.records import Rewrites
-from tg.rewrite.rules import indexing
+from tg.rules import indexing
 
 
 def count_of(found, fn):

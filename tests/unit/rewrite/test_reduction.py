@@ -12,8 +12,8 @@ from tg.ops.reduction import Reduce
 from tg.ops.shape import Transpose
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
-from tg.rewrite.rules.catalog import PASSES, RULES
-from tg.rewrite.rules.reduction import factors
+from tg.rules.catalog import PASSES, RULES
+from tg.rules.reduction import factors
 from tg.types.dtypes import numpy_dtype
 
 CORE = Rewrites(RULES, PASSES)

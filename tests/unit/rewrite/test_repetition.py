@@ -8,8 +8,8 @@ from tests.unit.rewrite.test_indexing import Plugin, rewritten
 from tg.graph.interpret import interpret
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.loops import Scan
-from tg.rewrite.rules.catalog import PASSES, RULES
-from tg.rewrite.rules.loops.repetition import EXPANSIONS
+from tg.rules.catalog import PASSES, RULES
+from tg.rules.loops.repetition import EXPANSIONS
 
 X, A = tg.vector("x"), tg.tensor("a", shape=(3, 3))
 LENGTHS = (0, 1, 7)

@@ -14,8 +14,8 @@ from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
 from tg.rewrite.phases import KINDS, PHASES, STABILIZE
 from tg.rewrite.rule import Equation, Pass
-from tg.rewrite.rules import linalg
-from tg.rewrite.rules.catalog import PASSES, RULES
+from tg.rules import linalg
+from tg.rules.catalog import PASSES, RULES
 from tg.types.dtypes import FLOATS, numpy_dtype
 
 INSTALLED = plugin.registry().rewrites(None)
@@ -370,7 +370,7 @@ def test_a_power_of_one_half_is_a_root_where_the_base_is_not_negative():
 @pytest.mark.parametrize("middle", tg.types.dtypes.DTYPES)
 def test_a_cast_is_superfluous_only_where_no_value_shows_it(source, middle):
     from tg.ops.elementwise.cast import convert
-    from tg.rewrite.rules.elementwise.cast import is_superfluous
+    from tg.rules.elementwise.cast import is_superfluous
 
     values = {"b": [True, False], "i": [0, 1, -1, 127, 128, -129, 2**31, -(2**31), 2**53 + 1, -(2**63), 2**63 - 1]}
     values["u"] = [abs(v) for v in values["i"]]

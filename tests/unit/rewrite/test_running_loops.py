@@ -13,8 +13,8 @@ from tests.unit.rewrite.test_indexing import Plugin, rewritten
 from tg import plugin
 from tg.graph.interpret import interpret
 from tg.ops.loops import Scan
-from tg.rewrite.rules.catalog import PASSES, RULES
-from tg.rewrite.rules.loops.running import RUNNING_RESULTS
+from tg.rules.catalog import PASSES, RULES
+from tg.rules.loops.running import RUNNING_RESULTS
 from tg.types.dtypes import INTEGERS
 
 X, A = tg.vector("x"), tg.scalar("a")

@@ -10,8 +10,8 @@ import tg
 from tg.graph.function_graph import FunctionGraph
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
-from tg.rewrite.rules.elementwise import arithmetic
-from tg.rewrite.rules.elementwise.arithmetic.scalars import (
+from tg.rules.elementwise import arithmetic
+from tg.rules.elementwise.arithmetic.scalars import (
     Scale,
     constant,
     is_in_range,

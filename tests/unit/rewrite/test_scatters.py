@@ -13,7 +13,7 @@ from tg.graph.interpret import interpret
 from tg.graph.nodes import Constant
 from tg.ops.indexing import Gather, Scatter
 from tg.plugin.records import Rewrites
-from tg.rewrite.rules import indexing
+from tg.rules import indexing
 
 X, U, V = tg.tensor("x", shape=(6,)), tg.tensor("u", shape=(3,)), tg.tensor("v", shape=(3,))
 T = tg.tensor("t", shape=(4, 5))

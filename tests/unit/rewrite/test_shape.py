@@ -13,8 +13,8 @@ from tg.graph.nodes import Constant, as_size_variable
 from tg.ops.shape import BroadcastTo, ExpandDims, Reshape, SpecifyShape, Squeeze, Transpose
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
-from tg.rewrite.rules.catalog import PASSES, RULES
-from tg.rewrite.rules.shape.terms import steps
+from tg.rules.catalog import PASSES, RULES
+from tg.rules.shape.terms import steps
 
 CORE = Rewrites(RULES, PASSES)
 X, Y, V, W = tg.matrix("x"), tg.matrix("y"), tg.vector("v"), tg.vector("w")

@@ -10,7 +10,7 @@ from tests.unit.rewrite.examine import One, admitted
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.rewrite.driver import rewrite
-from tg.rewrite.rules.catalog import RULES
+from tg.rules.catalog import RULES
 
 BY_NAME = {one.name: one for one in RULES}
 ROWS = ([1.0, 2.0], [np.inf, 1.0], [-np.inf, -np.inf], [-np.inf, 0.5], [np.nan, 1.0])

@@ -14,7 +14,7 @@ from tg.ops.indexing import Scatter, SliceUpdate
 from tg.ops.reduction import Reduce
 from tg.ops.shape import Concatenate
 from tg.plugin.records import Rewrites
-from tg.rewrite.rules.catalog import RULES
+from tg.rules.catalog import RULES
 
 X, U, S = tg.tensor("x", shape=(8,)), tg.tensor("u", shape=(2,)), tg.scalar("s")
 I = tg.tensor("i", shape=(2,), dtype="int64")

@@ -8,7 +8,7 @@ from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.ops.elementwise.arithmetic import add
 from tg.ops.reduction import Reduce
-from tg.rewrite.rules.elementwise.exponential.terms import (
+from tg.rules.elementwise.exponential.terms import (
     aligned_sum_of_exp,
     log_of_sum,
     logs_of_sum,

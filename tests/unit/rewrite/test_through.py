@@ -12,9 +12,9 @@ from tg.graph.nodes import Constant
 from tg.ops.indexing import Scatter, Slice, SliceUpdate
 from tg.ops.shape import AxisLength, Concatenate, ExpandDims, Reshape
 from tg.plugin.records import Rewrites
-from tg.rewrite.rules import indexing
-from tg.rewrite.rules.indexing.through import UNUSED, through
-from tg.rewrite.rules.indexing.windows import Window
+from tg.rules import indexing
+from tg.rules.indexing.through import UNUSED, through
+from tg.rules.indexing.windows import Window
 
 PASSES = Rewrites((), indexing.PASSES)
 RULES = Rewrites(indexing.RULES, ())

@@ -12,7 +12,7 @@ from tg.ops.control import Call
 from tg.ops.loops import Cond, Scan, While
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
-from tg.rewrite.rules.catalog import PASSES, RULES
+from tg.rules.catalog import PASSES, RULES
 
 CORE = Rewrites(RULES, PASSES)
 X, Y, S = tg.vector("x"), tg.vector("y"), tg.scalar("s")

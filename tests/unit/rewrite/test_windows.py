@@ -11,8 +11,8 @@ import tg
 from tg.graph.nodes import Constant, size_value
 from tg.ops.indexing import Slice, WrapIndex
 from tg.ops.shape import AxisLength
-from tg.rewrite.rules.indexing.through import _part
-from tg.rewrite.rules.indexing.windows import (
+from tg.rules.indexing.through import _part
+from tg.rules.indexing.windows import (
     Window,
     are_apart,
     canonical,

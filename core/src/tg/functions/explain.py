@@ -26,7 +26,7 @@ from tg.graph.text import to_text
 from tg.graph.traversal import inputs_of, sorted_applies
 from tg.rewrite.journal import Journal
 from tg.rewrite.phases import PHASES
-from tg.rewrite.rules.stable import STABLE
+from tg.rules.stable import STABLE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -249,7 +249,7 @@ def _rules(mode: str, exclude: tuple[str, ...]) -> _Rules:
     table: dict[object, list[Rule]] = {}
     if mode == OFF:
         return _Rules(table, {})
-    from tg.rewrite.rules.stable import STABLE
+    from tg.rules.stable import STABLE
 
     kinds = allowed_kinds(mode)
     for one in STABLE:

@@ -32,13 +32,13 @@ def tg_backends() -> tuple[Backend, ...]:
 def tg_rewrites(backend: str | None) -> Rewrites | None:
     """The general rules and passes, and what pays on the reference."""
     if backend == "perform":
-        from tg.rewrite.rules.loops.dear import STEPS_AHEAD
-        from tg.rewrite.rules.loops.running import RUNNING_RESULTS
+        from tg.rules.loops.dear import STEPS_AHEAD
+        from tg.rules.loops.running import RUNNING_RESULTS
 
         return Rewrites((RUNNING_RESULTS,), (STEPS_AHEAD,))
     if backend is not None:
         return None
-    from tg.rewrite.rules.catalog import PASSES, RULES
+    from tg.rules.catalog import PASSES, RULES
 
     return Rewrites(RULES, PASSES)
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, final
 
 from tg.graph.frozen import FrozenGraph, Node
 from tg.ops.loops import Scan
-from tg.rewrite.rules.loops.halves import division_of, halves
+from tg.rules.loops.halves import division_of, halves
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tg.graph.frozen import Origin
     from tg.graph.op import Op
-    from tg.rewrite.rules.loops.halves import Division
+    from tg.rules.loops.halves import Division
     from tg.types.tensor_type import TensorType
 
 

@@ -8,10 +8,10 @@ from tg.ops.reduction import Reduce
 from tg.plugin.records import Rewrites
 from tg.rewrite.phases import EXACT
 from tg.rewrite.rule import Lowering
-from tg.rewrite.rules.loops.dear import STEPS_AHEAD
-from tg.rewrite.rules.loops.repetition import EXPANSIONS
-from tg.rewrite.rules.loops.settled import SETTLED
-from tg.rewrite.rules.loops.siblings import CHAINS
+from tg.rules.loops.dear import STEPS_AHEAD
+from tg.rules.loops.repetition import EXPANSIONS
+from tg.rules.loops.settled import SETTLED
+from tg.rules.loops.siblings import CHAINS
 from tg_native.fusion import epilogue
 from tg_native.fusion.epilogue import with_epilogues
 from tg_native.fusion.fused import fuse

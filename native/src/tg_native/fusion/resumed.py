@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg.ops.elementwise.record import Elementwise
-from tg.rewrite.rules.loops.steps import with_parts
+from tg.rules.loops.steps import with_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -10,7 +10,7 @@ from tg.ops.reduction import Reduce
 from tg.ops.shape import BroadcastTo, Transpose
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import node_rule, rule
-from tg.rewrite.rules.catalog import RULES
+from tg.rules.catalog import RULES
 from tg_bugs.record import Bug
 
 

@@ -1,7 +1,7 @@
 """Functions of symmetric matrices, V diag(f(w)) V' of a = V diag(w) V', with derivatives at equal eigenvalues.
 
 The derivative of f(a) along h is V (d * V'hV) V' with the divided differences d[i, j] = f[w[i], w[j]], which are f' at
-equal eigenvalues; the vectors have no derivative there, but this has. `tg.rewrite.rules.linalg.spectral` finds where
+equal eigenvalues; the vectors have no derivative there, but this has. `tg.rules.linalg.spectral` finds where
 a program writes such a function; what is here differs from that in its derivative alone.
 """
 

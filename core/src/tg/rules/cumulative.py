@@ -1,0 +1,138 @@
+"""Rules of running results: of one element, of what repeats, of opposites."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tg.graph.nodes import Constant
+from tg.ops.creation import iota
+from tg.ops.cumulative import Accumulate
+from tg.ops.elementwise.arithmetic import add, maximum, multiply, negative
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.shape import BroadcastTo, broadcast_to, expand_dims_at
+from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
+from tg.rewrite.rule import node_rule
+from tg.rules.shape import made_by, wanted_shape
+from tg.rules.shape.moved import Moved, every, is_repeated_along
+from tg.types.dtypes import is_complex, is_inexact
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Apply, Variable
+
+
+def _of_one(node: Apply, outputs: Any) -> Variable | None:
+    op: Any = node.op
+    (x,) = node.inputs
+    return x if x.type.shape[op.axis] in (0, 1) else None
+
+
+def _of_repeated(node: Apply, outputs: Any) -> Variable | None:
+    """The running extreme of what repeats is itself, and so are sums of zeros and products of ones."""
+    op: Any = node.op
+    (x,) = node.inputs
+    if not is_repeated_along(x, op.axis):
+        return None
+    if op.reduction.is_idempotent(x.type.dtype):
+        return x
+    start = op.reduction.identity(x.type.dtype)
+    return x if every(x, lambda y: isinstance(y, Constant) and bool((y.data == start).all())) else None
+
+
+def _sum_of_repeated(node: Apply, outputs: Any) -> Variable | None:
+    """The running sum of what repeats is its multiples."""
+    op: Any = node.op
+    (x,) = node.inputs
+    dtype = x.type.dtype
+    if not is_repeated_along(x, op.axis) or op.fn is not add or dtype == "float16" or is_complex(dtype):
+        return None
+    assert x.apply is not None
+    wanted = wanted_shape(x.op, x.apply)
+    n = cast_variable(iota(wanted[op.axis]) + 1, dtype)
+    y = Moved.of(x, BroadcastTo).unrepeated()
+    return broadcast_to(multiply(y, expand_dims_at(n, tuple(range(op.axis + 1, 0)))), wanted)
+
+
+def _of_negative(node: Apply, outputs: Any) -> Variable | None:
+    op: Any = node.op
+    (x,) = node.inputs
+    if op.fn is not add:
+        return None
+    return negative(Accumulate(add, op.axis)(x.inputs[0]))
+
+
+def _extreme_of_negative(node: Apply, outputs: Any) -> Variable | None:
+    op: Any = node.op
+    (x,) = node.inputs
+    if not op.reduction.is_extreme or not is_inexact(x.type.dtype):
+        return None
+    return negative(Accumulate(op.reduction.dual, op.axis)(x.inputs[0]))
+
+
+def _of_running(node: Apply, outputs: Any) -> Variable | None:
+    """The running extreme of a running extreme, which never turns back."""
+    op: Any = node.op
+    (x,) = node.inputs
+    return x if op.reduction.idempotent and made_by(x, Accumulate) == op else None
+
+
+RULES = (
+    node_rule(
+        "running_of_one",
+        keys=(Accumulate,),
+        apply=_of_one,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="The first result is the first element.",
+        example=lambda x: Accumulate(add, -1)(expand_dims_at(x, (-1,))),
+    ),
+    node_rule(
+        "running_of_repeated",
+        keys=(Accumulate,),
+        apply=_of_repeated,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="More of the same changes nothing.",
+        below=(BroadcastTo,),
+        example=lambda x: Accumulate(maximum, -3)(broadcast_to(x, (3, *x.shape))),
+    ),
+    node_rule(
+        "running_sum_of_repeated",
+        keys=(Accumulate,),
+        apply=_sum_of_repeated,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="Multiples are computed side by side, sums one after another.",
+        below=(BroadcastTo,),
+        example=lambda x: Accumulate(add, -3)(broadcast_to(cast_variable(x, "float32"), (7, *x.shape))),
+    ),
+    node_rule(
+        "running_sum_of_negative",
+        keys=(Accumulate,),
+        apply=_of_negative,
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        why="Signs go outwards, where they meet others.",
+        below=(negative,),
+        example=lambda x: Accumulate(add, -1)(-x),
+    ),
+    node_rule(
+        "running_extreme_of_negative",
+        keys=(Accumulate,),
+        apply=_extreme_of_negative,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Signs go outwards, where they meet others.",
+        below=(negative,),
+        example=lambda x: Accumulate(maximum, -1)(-x),
+    ),
+    node_rule(
+        "running_of_running",
+        keys=(Accumulate,),
+        apply=_of_running,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="The running extreme does not change any more.",
+        below=(Accumulate,),
+        example=lambda x: Accumulate(maximum, -1)(Accumulate(maximum, -1)(x)),
+    ),
+)

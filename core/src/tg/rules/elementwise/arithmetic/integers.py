@@ -1,0 +1,283 @@
+"""Rules of integer division and remainder: by 1, by powers of two, of what is smaller or a multiple."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from tg.graph.nodes import Constant
+from tg.ops.elementwise.arithmetic import floor_divide, multiply, remainder
+from tg.ops.elementwise.bitwise import bitwise_and, right_shift
+from tg.ops.elementwise.cast import cast_variable
+from tg.rewrite.phases import CANONICALIZE, EXACT, SPECIALIZE
+from tg.rewrite.rule import INTEGER, node_rule, rule
+from tg.rules.elementwise.arithmetic.analysis import SIGNED_INTEGER
+from tg.rules.elementwise.arithmetic.scalars import beside, constant, exact
+from tg.types.dtypes import is_integer, numpy_dtype
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Apply, Variable
+
+    Divided = tuple[Variable, int]  # an operand, and the constant by which it is divided
+
+
+def _by_constant(y: Variable) -> Divided | None:
+    """The operand and the positive constant of an integer quotient or remainder."""
+    if not is_integer(y.type.dtype):
+        return None
+    x, c = y.inputs
+    value = exact(c)
+    return None if value is None or value <= 0 else (x, int(value))
+
+
+def _twice_by_constants(y: Variable) -> tuple[Divided, Divided] | None:
+    """Those of the operand of a quotient or remainder, which is one itself, and its own."""
+    outer = _by_constant(y)
+    if outer is None:
+        return None
+    inner = _by_constant(outer[0])
+    return None if inner is None else (inner, outer)
+
+
+def _quotient_of_quotient(node: Apply, outputs: Any) -> Variable | None:
+    """(x // b) // c as x // (b * c), for positive b and c whose product the dtype holds."""
+    (y,) = outputs
+    found = _twice_by_constants(y)
+    if found is None:
+        return None
+    inner, outer = found
+    c = constant(outer[1] * inner[1], y.type.dtype)
+    if c is None or exact(c) != outer[1] * inner[1]:
+        return None
+    return floor_divide(inner[0], beside(c, inner[0], y))
+
+
+def _remainder_of_remainder(node: Apply, outputs: Any) -> Variable | None:
+    """(x % b) % c as x % c where c divides b, and as x % b where b divides or is below c."""
+    (y,) = outputs
+    found = _twice_by_constants(y)
+    if found is None:
+        return None
+    (x, b), (rest, c) = found
+    if b <= c:
+        return rest
+    return remainder(x, node.inputs[1]) if b % c == 0 else None
+
+
+def _quotient_of_remainder(node: Apply, outputs: Any) -> int | None:
+    """(x % b) // c is 0 where c is at least b."""
+    found = _twice_by_constants(outputs[0])
+    if found is None:
+        return None
+    (_, b), (_, c) = found
+    return 0 if b <= c else None
+
+
+def _power_of_two(node: Apply) -> int | None:
+    """The exponent of a divisor that is a power of two."""
+    c = node.inputs[1]
+    value = int(exact(c) or 0) if is_integer(c.type.dtype) else 0
+    return value.bit_length() - 1 if value > 0 and value & (value - 1) == 0 else None
+
+
+def _shift(node: Apply, outputs: Any) -> Variable | None:
+    """x // 2**k as x >> k: both round down, with negative x too."""
+    x, c = node.inputs
+    k = _power_of_two(node)
+    if not k or not x.type.ndim:  # a scalar may be a length, which is followed through quotients
+        return None
+    return right_shift(x, Constant(c.data * 0 + numpy_dtype(c.type.dtype).type(k)))  # type: ignore[attr-defined]
+
+
+def _mask(node: Apply, outputs: Any) -> Variable | None:
+    """x % 2**k as the last k bits: a remainder has the sign of the divisor, with negative x too."""
+    x, c = node.inputs
+    k = _power_of_two(node)
+    if k is None or not x.type.ndim:
+        return None
+    return bitwise_and(x, Constant(c.data - numpy_dtype(c.type.dtype).type(1)))  # type: ignore[attr-defined]
+
+
+def _remainder_of_multiple(node: Apply, outputs: Any) -> int | None:
+    """(x * c) % 2**k is 0 where 2**k divides c: it divides what a product wraps by as well."""
+    y, _ = node.inputs
+    k = _power_of_two(node)
+    if k is None:
+        return None
+    factor = exact(y.inputs[1])
+    return 0 if factor is not None and factor % (1 << k) == 0 else None
+
+
+INT: Final = "int64"
+
+RULES = (
+    rule(
+        "floor_divide_by_one",
+        match=lambda x: x // 1,
+        replace=lambda x: x,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        dtypes=INTEGER,
+        why="1 is neutral; lengths are divided so.",
+    ),
+    rule(
+        "floor_divide_by_minus_one",
+        match=lambda x: x // -1,
+        replace=lambda x: -x,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        dtypes=SIGNED_INTEGER,
+        why="A change of sign, which wraps as the quotient does.",
+    ),
+    rule(
+        "floor_divide_by_zero",
+        match=lambda x: x // 0,
+        replace=lambda x: 0,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        dtypes=INTEGER,
+        why="A quotient by the integer 0 is 0.",
+    ),
+    rule(
+        "zero_floor_divided",
+        match=lambda x: 0 // x,
+        replace=lambda x: 0,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        dtypes=INTEGER,
+        why="0 holds nothing, also 0 times.",
+    ),
+    rule(
+        "remainder_by_one",
+        match=lambda x: x % 1,
+        replace=lambda x: 0,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        dtypes=INTEGER,
+        why="Every integer is a multiple of 1.",
+    ),
+    rule(
+        "remainder_by_minus_one",
+        match=lambda x: x % -1,
+        replace=lambda x: 0,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        dtypes=SIGNED_INTEGER,
+        why="Every integer is a multiple of -1.",
+    ),
+    rule(
+        "remainder_by_zero",
+        match=lambda x: x % 0,
+        replace=lambda x: 0,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        dtypes=INTEGER,
+        why="A remainder by the integer 0 is 0.",
+    ),
+    rule(
+        "remainder_of_zero",
+        match=lambda x: 0 % x,
+        replace=lambda x: 0,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        dtypes=INTEGER,
+        why="0 is a multiple of everything.",
+    ),
+    rule(
+        "remainder_by_itself",
+        match=lambda x: x % x,
+        replace=lambda x: 0,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        dtypes=INTEGER,
+        why="Every integer is a multiple of itself; a remainder by 0 is 0.",
+    ),
+    rule(
+        "remainder_twice",
+        match=lambda x, y: (x % y) % y,
+        replace=lambda x, y: x % y,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        dtypes=INTEGER,
+        why="A remainder is its own.",
+    ),
+    rule(
+        "quotient_and_remainder",
+        match=lambda x, y: (x // y) * y + x % y,
+        replace=lambda x, y: x,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        dtypes=INTEGER,
+        when=lambda x, y: isinstance(y, Constant) and bool((y.data != 0).all()),
+        why="What quotient and remainder mean; by 0 both are 0.",
+    ),
+    rule(
+        "remainder_from_quotient",
+        match=lambda x, y: x - (x // y) * y,
+        replace=lambda x, y: x % y,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        dtypes=INTEGER,
+        when=lambda x, y: isinstance(y, Constant) and bool((y.data != 0).all()),
+        why="What a remainder means; by 0 it is 0.",
+    ),
+    node_rule(
+        "quotient_of_quotient",
+        keys=(floor_divide,),
+        apply=_quotient_of_quotient,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Rounding down twice is rounding down once.",
+        example=lambda x: cast_variable(x, INT) // 3 // 4,
+        below=(floor_divide,),
+    ),
+    node_rule(
+        "remainder_of_remainder",
+        keys=(remainder,),
+        apply=_remainder_of_remainder,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="A remainder is below its divisor, and keeps what a divisor of that would leave.",
+        example=lambda x: cast_variable(x, INT) % 12 % 4,
+        below=(remainder,),
+    ),
+    node_rule(
+        "quotient_of_remainder",
+        keys=(floor_divide,),
+        apply=_quotient_of_remainder,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="A remainder is below its divisor.",
+        example=lambda x: cast_variable(x, INT) % 4 // 4,
+        below=(remainder,),
+    ),
+    node_rule(
+        "remainder_of_multiple",
+        keys=(remainder,),
+        apply=_remainder_of_multiple,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="A multiple of a power of two stays one where it wraps.",
+        example=lambda x: cast_variable(x, INT) * 12 % 4,
+        below=(multiply,),
+    ),
+    node_rule(
+        "floor_divide_by_power_of_two",
+        keys=(floor_divide,),
+        apply=_shift,
+        phase=SPECIALIZE,
+        kind=EXACT,
+        why="A shift is faster than a quotient.",
+        example=lambda x: cast_variable(x, INT) // 8,
+        below=(Constant,),
+    ),
+    node_rule(
+        "remainder_by_power_of_two",
+        keys=(remainder,),
+        apply=_mask,
+        phase=SPECIALIZE,
+        kind=EXACT,
+        why="A mask is faster than a quotient.",
+        example=lambda x: cast_variable(x, INT) % 8,
+        below=(Constant,),
+    ),
+)

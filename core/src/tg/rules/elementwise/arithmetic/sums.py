@@ -1,0 +1,313 @@
+"""Rules of sums: neutral elements, terms that cancel, signs that meet, constants that combine.
+
+What needs to know whether a term is used elsewhere is in `sum_pass`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tg.graph.nodes import Constant
+from tg.ops.elementwise.arithmetic import add, negative, subtract
+from tg.ops.elementwise.cast import cast_variable
+from tg.rewrite.pattern import is_made_by
+from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO
+from tg.rewrite.rule import FLOATING, INTEGER, node_rule, rule
+from tg.rules.elementwise.arithmetic.analysis import (
+    REAL,
+    SIGNED,
+    is_finite,
+    is_scalar_constant,
+    number_of,
+)
+from tg.rules.elementwise.arithmetic.scalars import Exact, beside, constant, exact, keeps_digits, size
+from tg.types.dtypes import is_float
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Apply, Variable
+
+
+def _add_minus_zero(node: Apply, outputs: Any) -> Variable | None:
+    x, zero = node.inputs
+    return x if _is_zero(zero, negative=True) else None
+
+
+def _subtract_zero(node: Apply, outputs: Any) -> Variable | None:
+    x, zero = node.inputs
+    return x if _is_zero(zero, negative=False) else None
+
+
+def _is_zero(v: Variable, *, negative: bool) -> bool:
+    return (
+        isinstance(v, Constant)
+        and is_float(v.type.dtype)
+        and bool((v.data == 0).all() and (np.signbit(v.data) == negative).all())
+    )
+
+
+def _positive_constant(node: Apply, outputs: Any) -> Variable | None:
+    """x + -c as x - c, and x - -c as x + c."""
+    x, c = node.inputs
+    if not is_scalar_constant(c) or c.type.dtype not in SIGNED:
+        return None
+    if not number_of(c) < 0 or not number_of(negated := Constant(np.asarray(-c.data))) > 0:  # type: ignore[attr-defined]
+        return None
+    return subtract(x, negated) if is_made_by(outputs[0], add) else add(x, negated)
+
+
+def _as_shifted(v: Variable) -> tuple[int, Variable, Exact] | None:
+    """Sign, x and c of a value that is x + c, x - c (c negative then) or c - x."""
+    if not (is_made_by(v, add) or is_made_by(v, subtract)):
+        return None
+    x, c = v.inputs
+    if (number := exact(c)) is not None:
+        return 1, x, (number if is_made_by(v, add) else -number)
+    return None if (number := exact(x)) is None else (-1, c, number)
+
+
+def _combined_terms(dtypes: frozenset[str]) -> Any:
+    """(x + c) + d, d - (c - x) and the like as one sum, where the constant is a normal number.
+
+    Where x + c is 0 the sum is d, to the last digit: (1 - p) + 1e-12 has no 0. The rounding of c + d, which x no longer
+    cancels then, is to be none, or small beside d.
+    """
+
+    def apply(node: Apply, outputs: Any) -> Variable | None:
+        (y,) = outputs
+        outer = _as_shifted(y) if y.type.dtype in dtypes else None
+        if outer is None:
+            return None
+        inner = _as_shifted(outer[1])
+        if inner is None:
+            return None
+        whole = outer[2] + outer[0] * inner[2]
+        total = constant(whole, y.type.dtype)
+        if total is None or not keeps_digits(whole, size(outer[2]), y.type.dtype):
+            return None
+        x, total = inner[1], beside(total, inner[1], y)
+        if outer[0] != inner[0]:
+            return subtract(total, x)
+        return add(x, total)
+
+    return apply
+
+
+def _negative_of_shifted(node: Apply, outputs: Any) -> Variable | None:
+    """-(x + c) as -c - x."""
+    (y,) = node.inputs
+    if y.type.dtype not in SIGNED:
+        return None
+    x, c = y.inputs
+    return subtract(Constant(np.asarray(-c.data)), x) if is_scalar_constant(c) else None  # type: ignore[attr-defined]
+
+
+CANCELLED: Final = (  # what is left where a term and its negative meet
+    ("sum_minus_term", lambda x, y: (x + y) - x, lambda x, y: y),
+    ("difference_plus_term", lambda x, y: (y - x) + x, lambda x, y: y),
+    ("term_minus_difference", lambda x, y: x - (x - y), lambda x, y: y),
+    ("term_minus_sum", lambda x, y: x - (x + y), lambda x, y: -y),
+    ("difference_minus_term", lambda x, y: (x - y) - x, lambda x, y: -y),
+)
+CANCELLING: Final = (
+    *(
+        rule(
+            f"integer_{name}", match=match, replace=replace, phase=CANONICALIZE, kind=EXACT, dtypes=INTEGER,
+            why="x and -x cancel, modulo the width as well.",
+        )
+        for name, match, replace in CANCELLED
+    ),
+    *(
+        rule(
+            f"{name}_of_finite", match=match, replace=replace, phase=CANONICALIZE, kind=REASSOCIATES,
+            when=lambda x, y: is_finite(x), why="x and -x cancel where x is finite.",
+        )
+        for name, match, replace in CANCELLED
+    ),
+    *(
+        rule(
+            name, match=match, replace=replace, phase=CANONICALIZE, kind=NAN_UNSAFE,
+            why="x and -x cancel; NaN where x is NaN or infinite.",
+        )
+        for name, match, replace in CANCELLED
+    ),
+)  # fmt: skip
+
+
+RULES = (
+    rule(
+        "add_zero_integer",
+        match=lambda x: x + 0,
+        replace=lambda x: x,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        dtypes=INTEGER,
+        why="0 is neutral.",
+    ),
+    rule(
+        "subtract_zero_integer",
+        match=lambda x: x - 0,
+        replace=lambda x: x,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        dtypes=INTEGER,
+        why="0 is neutral.",
+    ),
+    rule(
+        "zero_minus_integer",
+        match=lambda x: 0 - x,
+        replace=lambda x: -x,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        dtypes=INTEGER,
+        why="A change of sign has one form.",
+    ),
+    node_rule(
+        "add_minus_zero",
+        keys=(add,),
+        apply=_add_minus_zero,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="-0.0 is the neutral element of floating addition.",
+        example=lambda x: x + -0.0,
+        below=(Constant,),
+    ),
+    node_rule(
+        "subtract_zero",
+        keys=(subtract,),
+        apply=_subtract_zero,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="x - 0.0 is x, -0.0 included.",
+        example=lambda x: x - 0.0,
+        below=(Constant,),
+    ),
+    rule(
+        "add_zero",
+        match=lambda x: x + 0,
+        replace=lambda x: x,
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        why="-0.0 + 0.0 is 0.0; every other x stays.",
+    ),
+    rule(
+        "zero_minus",
+        match=lambda x: 0 - x,
+        replace=lambda x: -x,
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        why="0.0 - 0.0 is 0.0, and -0.0 after.",
+    ),
+    node_rule(
+        "positive_constant_term",
+        keys=(add, subtract),
+        apply=_positive_constant,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="x + -2 and x - 2 are one value.",
+        example=lambda x: x + -2,
+        below=(Constant,),
+    ),
+    rule(
+        "sum_with_itself",
+        match=lambda x: x + x,
+        replace=lambda x: x * 2,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        dtypes=REAL,
+        why="A multiple has one form, in which constants meet.",
+    ),
+    rule(
+        "subtract_itself_integer",
+        match=lambda x: x - x,
+        replace=lambda x: 0,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        dtypes=INTEGER,
+        why="Integers have no NaN.",
+    ),
+    rule(
+        "subtract_itself_of_finite",
+        match=lambda x: x - x,
+        replace=lambda x: 0,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        when=is_finite,
+        why="The difference of a finite number and itself is 0.0.",
+    ),
+    rule(
+        "subtract_itself",
+        match=lambda x: x - x,
+        replace=lambda x: 0,
+        phase=CANONICALIZE,
+        kind=NAN_UNSAFE,
+        why="NaN where x is NaN or infinite.",
+    ),
+    rule(
+        "subtract_negative",
+        match=lambda x, y: x - (-y),
+        replace=lambda x, y: x + y,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        dtypes=REAL,
+        why="x - (-y) is x + y, bit for bit.",
+    ),
+    rule(
+        "add_negative",
+        match=lambda x, y: x + (-y),
+        replace=lambda x, y: x - y,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        dtypes=REAL,
+        why="x + (-y) is x - y, bit for bit.",
+    ),
+    rule(
+        "negative_of_difference",
+        match=lambda x, y: -(x - y),
+        replace=lambda x, y: y - x,
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        why="-(x - x) is -0.0, x - x is 0.0.",
+    ),
+    rule(
+        "negative_of_integer_difference",
+        match=lambda x, y: -(x - y),
+        replace=lambda x, y: y - x,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        dtypes=INTEGER,
+        why="One difference, modulo the width as well.",
+    ),
+    node_rule(
+        "negative_of_shifted",
+        keys=(negative,),
+        apply=_negative_of_shifted,
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        why="The sign costs nothing inside the constant; a sum that is 0 changes its sign.",
+        example=lambda x: -(x + 3),
+        below=(add,),
+    ),
+    node_rule(
+        "combine_terms",
+        keys=(add, subtract),
+        apply=_combined_terms(FLOATING),
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="(x + 1) + 2 is one sum.",
+        example=lambda x: x + 3 + 0.25,
+        below=(Constant,),
+    ),
+    node_rule(
+        "combine_integer_terms",
+        keys=(add, subtract),
+        apply=_combined_terms(INTEGER),
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="(x + 1) + 2 is one sum, modulo the width as well.",
+        example=lambda x: cast_variable(x, "int64") + 3 + 2,
+        below=(Constant,),
+    ),
+    *CANCELLING,
+)

@@ -1,0 +1,151 @@
+"""Rules of operations on bits: neutral and deciding masks, complements, masks that merge, shifts that are one.
+
+Those on bool are rules of logic.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tg.graph.nodes import Constant
+from tg.ops.elementwise.bitwise import (
+    bitwise_and,
+    bitwise_invert,
+    bitwise_or,
+    bitwise_xor,
+    left_shift,
+    right_shift,
+)
+from tg.ops.elementwise.cast import Cast
+from tg.rewrite.pattern import is_made_by
+from tg.rewrite.phases import CANONICALIZE, EXACT
+from tg.rewrite.rule import INTEGER, node_rule, rule
+from tg.rules.elementwise.arithmetic import is_scalar_constant
+from tg.rules.elementwise.arithmetic.scalars import constant, exact
+from tg.types.dtypes import numpy_dtype
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Apply, Variable
+
+MASKS: Final = (bitwise_and, bitwise_or, bitwise_xor)
+SHIFTS: Final = (left_shift, right_shift)
+EQUATIONS: Final[tuple[tuple[str, Any, Any, str], ...]] = (
+    ("bits_and_itself", lambda x: bitwise_and(x, x), lambda x: x, "x has the bits of x."),
+    ("bits_or_itself", lambda x: bitwise_or(x, x), lambda x: x, "x has the bits of x."),
+    ("bits_xor_itself", lambda x: bitwise_xor(x, x), lambda x: 0, "No bit differs."),
+    ("bits_and_zero", lambda x: bitwise_and(x, 0), lambda x: 0, "No bit is set in 0."),
+    ("bits_or_zero", lambda x: bitwise_or(x, 0), lambda x: x, "No bit is set in 0."),
+    ("bits_xor_zero", lambda x: bitwise_xor(x, 0), lambda x: x, "No bit is set in 0."),
+    ("bits_inverted_twice", lambda x: bitwise_invert(bitwise_invert(x)), lambda x: x, "Two complements cancel."),
+    ("bits_and_complement", lambda x: bitwise_and(x, bitwise_invert(x)), lambda x: 0, "They share no bit."),
+    (
+        "bits_and_of_complements",
+        lambda x, y: bitwise_and(bitwise_invert(x), bitwise_invert(y)),
+        lambda x, y: bitwise_invert(bitwise_or(x, y)),
+        "One complement in place of two.",
+    ),
+    (
+        "bits_or_of_complements",
+        lambda x, y: bitwise_or(bitwise_invert(x), bitwise_invert(y)),
+        lambda x, y: bitwise_invert(bitwise_and(x, y)),
+        "One complement in place of two.",
+    ),
+    (
+        "bits_xor_of_complement",
+        lambda x, y: bitwise_xor(bitwise_invert(x), y),
+        lambda x, y: bitwise_invert(bitwise_xor(x, y)),
+        "Complements move outwards, where they meet.",
+    ),
+    ("bits_and_of_or", lambda x, y: bitwise_and(x, bitwise_or(x, y)), lambda x, y: x, "The other has all bits of x."),
+    ("bits_or_of_and", lambda x, y: bitwise_or(x, bitwise_and(x, y)), lambda x, y: x, "x has all bits of the other."),
+    ("bits_and_of_and", lambda x, y: bitwise_and(x, bitwise_and(x, y)), bitwise_and, "x is asked once."),
+    ("bits_or_of_or", lambda x, y: bitwise_or(x, bitwise_or(x, y)), bitwise_or, "x is asked once."),
+    ("bits_xor_of_xor", lambda x, y: bitwise_xor(x, bitwise_xor(x, y)), lambda x, y: y, "x turns bits there and back."),
+    ("left_shift_by_zero", lambda x: left_shift(x, 0), lambda x: x, "No place moves."),
+    ("right_shift_by_zero", lambda x: right_shift(x, 0), lambda x: x, "No place moves."),
+    ("left_shift_of_zero", lambda x: left_shift(0, x), lambda x: 0, "There is no bit to move."),
+    ("right_shift_of_zero", lambda x: right_shift(0, x), lambda x: 0, "There is no bit to move."),
+)
+
+
+def _all_bits(node: Apply, outputs: Any) -> Any:
+    """A mask of all bits: neutral, deciding, or a complement."""
+    fn, (x, c) = node.op.fn, node.inputs  # type: ignore[attr-defined]
+    value = exact(c)
+    if value is None or ~int(value) & ((1 << numpy_dtype(c.type.dtype).itemsize * 8) - 1):
+        return None
+    return x if fn is bitwise_and else value if fn is bitwise_or else bitwise_invert(x)
+
+
+def _merged_masks(node: Apply, outputs: Any) -> Variable | None:
+    """(x & 6) & 3 as x & 2, and so for the others."""
+    op: Any = node.op
+    inner, c = node.inputs
+    if not is_made_by(inner, op.fn):
+        return None
+    x, b = inner.inputs
+    if not (is_scalar_constant(b) and is_scalar_constant(c)):
+        return None
+    (value,) = op.perform(b.data.reshape(()), c.data.reshape(()))  # type: ignore[attr-defined]
+    return op(x, Constant(np.asarray(value)))  # type: ignore[no-any-return]
+
+
+def _merged_shifts(node: Apply, outputs: Any) -> Any:
+    """(x << 2) << 3 as x << 5; (x >> 2) << 2 and, of unsigned x, (x << 2) >> 2 as masks."""
+    op: Any = node.op
+    y, c = node.inputs
+    outer = exact(c)
+    if outer is None:
+        return None
+    x, b = y.inputs  # it is y that is a shift
+    inner, dtype = exact(b), y.type.dtype
+    if inner is None or inner < 0 or outer < 0:
+        return None
+    width = numpy_dtype(dtype).itemsize * 8
+    first, second = (int(min(count, width)) for count in (inner, outer))
+    if is_made_by(y, op.fn):
+        return op(x, constant(first + second, dtype))
+    if first != second or (op is right_shift.op and dtype.startswith("int")):
+        return None
+    mask = -1 << first if op is left_shift.op else (1 << width - first) - 1
+    return bitwise_and(x, constant(mask, dtype))
+
+
+RULES = (
+    *(
+        rule(name, match=match, replace=replace, phase=CANONICALIZE, kind=EXACT, dtypes=INTEGER, why=why)
+        for name, match, replace, why in EQUATIONS
+    ),
+    node_rule(
+        "bits_with_all_bits",
+        keys=MASKS,
+        apply=_all_bits,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="A mask of all bits is neutral, decides, or inverts.",
+        example=lambda x: bitwise_and(Cast("uint8")(x), np.uint8(255)),
+        below=(Constant,),
+    ),
+    node_rule(
+        "bits_of_two_masks",
+        keys=MASKS,
+        apply=_merged_masks,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Two masks are one.",
+        example=lambda x: bitwise_and(bitwise_and(Cast("int32")(x), np.int32(6)), np.int32(3)),
+        below=MASKS,
+    ),
+    node_rule(
+        "shifts_of_two_counts",
+        keys=SHIFTS,
+        apply=_merged_shifts,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Two shifts are one; there and back they are a mask.",
+        example=lambda x: left_shift(right_shift(Cast("int8")(x), np.int8(3)), np.int8(3)),
+        below=SHIFTS,
+    ),
+)

@@ -1,0 +1,368 @@
+"""Rules of where: conditions that are known, choices that are one, and choices that are a simpler function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tg.graph.facts import holds
+from tg.graph.nodes import Constant
+from tg.ops.elementwise.arithmetic import absolute, add, divide, maximum, minimum, multiply, negative, subtract
+from tg.ops.elementwise.cast import Cast, cast_variable
+from tg.ops.elementwise.comparison import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    not_equal,
+    where,
+)
+from tg.ops.elementwise.record import Elementwise, align_ranks
+from tg.rewrite.pattern import is_made_by
+from tg.rewrite.phases import CANONICALIZE, EXACT, SIGNED_ZERO
+from tg.rewrite.rule import FLOATING, node_rule, rule
+from tg.rules.elementwise.arithmetic import is_scalar_constant
+from tg.rules.elementwise.comparison.implied import implies
+from tg.rules.elementwise.comparison.masked import is_zero, zero_of
+from tg.types.dtypes import is_float
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Apply, Variable
+    from tg.rewrite.rule import Rule
+
+BOOL: Final = frozenset({"bool"})
+SIGNED_INTEGER: Final = frozenset(("int8", "int16", "int32", "int64"))
+BETWEEN: Final = (add, subtract, multiply, divide, negative)
+MOST_BETWEEN: Final = 4  # nodes that are made again, as others may read them too
+INTEGER: Final = SIGNED_INTEGER | {"uint8", "uint16", "uint32", "uint64"}
+
+
+def _known_condition(node: Apply, outputs: Any) -> Variable | None:
+    c, x, y = node.inputs
+    truth = _truth(c)
+    return None if truth is None else x if truth else y
+
+
+def _same_choices(node: Apply, outputs: Any) -> Variable | None:
+    _, x, y = node.inputs
+    return x if x is y else None
+
+
+def _complementary_choices(node: Apply, outputs: Any) -> Variable | None:
+    """where(c, x, 0) + where(c, 0, y) as where(c, x, y)."""
+    first, second = node.inputs
+    if not (is_made_by(first, where) and is_made_by(second, where)) or not is_float(first.type.dtype):
+        return None
+    (c, a, b), (other, x, y) = first.inputs, second.inputs
+    if is_made_by(other, logical_not) and other.inputs[0] is c:
+        x, y = y, x
+    elif other is not c:
+        return None
+    if is_zero(b) and is_zero(x):
+        return where(c, a, y)
+    return where(c, x, b) if is_zero(a) and is_zero(y) else None
+
+
+def _negated_condition(node: Apply, outputs: Any) -> Variable | None:
+    c, x, y = node.inputs
+    return where(c.inputs[0], y, x) if is_made_by(c, logical_not) else None
+
+
+def _decided_inside(node: Apply, outputs: Any) -> Variable | None:
+    """where(c, where(d, x, y), z) as where(c, x, z) if c implies d; where(c, x, where(d, y, z)) if d implies c."""
+    c, x, y = node.inputs
+    if is_made_by(x, where) and implies(c, x.inputs[0]):
+        return where(c, x.inputs[1], y)
+    if is_made_by(y, where) and implies(y.inputs[0], c):
+        return where(c, x, y.inputs[2])
+    return None
+
+
+def _joined_conditions(node: Apply, outputs: Any) -> Variable | None:
+    """where(c, where(d, x, y), y) as where(c and d, x, y), and where(c, x, where(d, x, y)) as where(c or d, x, y)."""
+    c, x, y = node.inputs
+    if is_made_by(x, where) and x.inputs[2] is y:
+        return where(logical_and(c, x.inputs[0]), x.inputs[1], y)
+    if is_made_by(y, where) and y.inputs[1] is x:
+        return where(logical_or(c, y.inputs[0]), x, y.inputs[2])
+    return None
+
+
+def _decided_below(node: Apply, outputs: Any) -> Variable | None:
+    """where(c, where(c, x, 0) * y, 0) as where(c, x * y, 0), and likewise through a few sums, products and signs."""
+    c, x, y = node.inputs
+    made = _as_decided(x, c, MOST_BETWEEN)
+    return None if made is None else where(c, made, y)
+
+
+def _as_decided(v: Variable, c: Variable, depth: int) -> Variable | None:
+    """A value as it is where a condition holds, if a choice below it is decided by that."""
+    node = v.apply
+    if node is None:
+        return None
+    if node.key is where:
+        return node.inputs[1] if implies(c, node.inputs[0]) else None
+    if not depth or node.key not in BETWEEN:
+        return None
+    parts = [_as_decided(u, c, depth - 1) for u in node.inputs]
+    if all(part is None for part in parts):
+        return None
+    op: Any = node.op
+    return op(*align_ranks([u if part is None else part for u, part in zip(node.inputs, parts, strict=True)]))  # type: ignore[no-any-return]
+
+
+def _logic(node: Apply, outputs: Any) -> Variable | None:
+    """A choice with True or False as what it says."""
+    c, x, y = node.inputs
+    if x.type.dtype != "bool":
+        return None
+    first, second = (_truth(v) for v in (x, y))
+    if first is not None:
+        return logical_or(c, y) if first else logical_and(logical_not(c), y)
+    if second is not None:
+        return logical_or(logical_not(c), x) if second else logical_and(c, x)
+    return None
+
+
+def _truth(v: Variable) -> bool | None:
+    """The truth that a constant is; a constant array of one value is a scalar by a rule of its own."""
+    return bool(v.data) if is_scalar_constant(v) else None  # type: ignore[attr-defined]
+
+
+def _indicator(node: Apply, outputs: Any) -> Variable | None:
+    """where(c, 1, 0) as a cast."""
+    c, x, y = node.inputs
+    if not isinstance(x, Constant) or not isinstance(y, Constant):
+        return None
+    zero, one = (np.array(bit, x.type.numpy_dtype).tobytes() for bit in (0, 1))
+    choices = x.data.tobytes(), y.data.tobytes()  # -0.0 equals 0, and is not what a cast gives
+    if choices == (one, zero):
+        return cast_variable(c, x.type.dtype)
+    return cast_variable(logical_not(c), x.type.dtype) if choices == (zero, one) else None
+
+
+def _constant_choices(node: Apply, outputs: Any) -> Variable | None:
+    """f(where(c, 2, 3), 4) as where(c, f(2, 4), f(3, 4)); a condition as a number is a choice of 1 and 0."""
+    op: Any = node.op
+    if isinstance(op, Elementwise) and op.fn.checks is not None:
+        return None
+    choices = [v for v in node.inputs if not is_scalar_constant(v)]
+    if any(v is not choices[0] for v in choices):
+        return None
+    found = _choice(choices[0])
+    if found is None:
+        return None
+    values = [_applied(op, [one if v is choices[0] else v for v in node.inputs]) for one in found[1:]]
+    return where(found[0], *values)
+
+
+def _choice(v: Variable) -> tuple[Variable, Any, Any] | None:
+    """The condition and the two numbers between which a `where` or a cast chooses."""
+    if is_made_by(v, where):
+        c, x, y = v.inputs
+        return (c, x, y) if is_scalar_constant(x) and is_scalar_constant(y) else None
+    (b,) = v.inputs
+    kind = v.type.numpy_dtype
+    return (b, Constant(np.array(1, kind)), Constant(np.array(0, kind))) if b.type.dtype == "bool" else None
+
+
+def _applied(op: Any, operands: list[Any]) -> Constant:
+    with np.errstate(all="ignore"):
+        (value,) = op.perform(*(v.data.reshape(()) for v in operands))
+    return Constant(np.asarray(value))
+
+
+def _has_no_nan(*operands: Variable) -> bool:
+    return all(holds(v, "not_nan") for v in operands)
+
+
+def _alike(name: str, match: Any, replace: Any, why: str, *, when: Any = None) -> tuple[Rule, Rule]:
+    """A rule that is exact for integers, and for floats up to the signs of zeros."""
+    about = {"match": match, "replace": replace, "phase": CANONICALIZE, "why": why}
+    return (
+        rule(f"integer_{name}", kind=EXACT, dtypes=INTEGER, **about),
+        rule(name, kind=SIGNED_ZERO, dtypes=FLOATING, when=when, **about),
+    )
+
+
+def _chosen_by(fn: Any, *, exchanged: bool) -> Any:
+    return (lambda x, y: where(fn(x, y), y, x)) if exchanged else (lambda x, y: where(fn(x, y), x, y))
+
+
+def _absolute_by(fn: Any, *, below: bool) -> Any:
+    return (lambda x: where(fn(x, 0), -x, x)) if below else (lambda x: where(fn(x, 0), x, -x))
+
+
+RULES = (
+    node_rule(
+        "where_known",
+        keys=(where,),
+        apply=_known_condition,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="The condition is known when the function is compiled.",
+        example=lambda x, y: where(True, x, y),
+        below=(Constant,),
+    ),
+    node_rule(
+        "where_same",
+        keys=(where,),
+        apply=_same_choices,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Both choices are one value.",
+        example=lambda x: where(less(x, 1), x, x),
+    ),
+    node_rule(
+        "complementary_choices",
+        keys=(add,),
+        apply=_complementary_choices,
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        why="The cotangents of two branches meet; only one of them is not 0.",
+        example=lambda x, y: where(less(x, y), x, zero_of(x)) + where(less(x, y), zero_of(x), y),
+        below=(where,),
+    ),
+    node_rule(
+        "where_not",
+        keys=(where,),
+        apply=_negated_condition,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Exchanging the choices costs nothing.",
+        example=lambda x, y: where(logical_not(less(x, y)), x, y),
+        below=(logical_not,),
+    ),
+    node_rule(
+        "where_decided_inside",
+        keys=(where,),
+        apply=_decided_inside,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="The condition has been decided outside.",
+        example=lambda x, y, z: where(less(x, y), where(less(x, y), x, y), z),
+        below=(where,),
+    ),
+    node_rule(
+        "where_decided_below",
+        keys=(where,),
+        apply=_decided_below,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="The condition is decided once for a chain of products: those of cotangents and slopes are.",
+        example=lambda x, y, z: where(less(x, y), where(less(x, y), z, zero_of(z)) * y, zero_of(z)),
+        below=BETWEEN,
+    ),
+    node_rule(
+        "where_of_joined_conditions",
+        keys=(where,),
+        apply=_joined_conditions,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Conditions are joined more cheaply than choices.",
+        example=lambda x, y, z: where(less(x, y), where(less(y, z), x, z), z),
+        below=(where,),
+    ),
+    node_rule(
+        "where_of_truth",
+        keys=(where,),
+        apply=_logic,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="A choice of True or False is logic.",
+        example=lambda x, y: where(less(x, y), equal(x, 1), False),
+        below=(Constant,),
+    ),
+    node_rule(
+        "where_one_or_zero",
+        keys=(where,),
+        apply=_indicator,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="A cast is one op without operands to repeat.",
+        example=lambda x, y: where(less(x, y), np.ones((), x.type.numpy_dtype), np.zeros((), x.type.numpy_dtype)),
+        below=(Constant,),
+    ),
+    node_rule(
+        "constant_choices",
+        keys=(Elementwise, Cast),
+        apply=_constant_choices,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Two numbers are computed when the function is compiled.",
+        example=lambda x, y: absolute(
+            where(less(x, y), np.array(2, x.type.numpy_dtype), np.array(3, x.type.numpy_dtype))
+        ),
+        below=(where, Cast),
+    ),
+    *_alike(
+        "where_equal",
+        lambda x, y: where(equal(x, y), x, y),
+        lambda x, y: y,
+        "Where they are equal either will do.",
+    ),
+    *_alike(
+        "where_not_equal",
+        lambda x, y: where(not_equal(x, y), x, y),
+        lambda x, y: x,
+        "Where they are equal either will do.",
+    ),
+    *(
+        one
+        for fn in (less, less_equal)
+        for one in (
+            *_alike(
+                f"minimum_from_{fn.name}",
+                _chosen_by(fn, exchanged=False),
+                minimum,
+                "One op in place of two; among NaN it would be another choice.",
+                when=_has_no_nan,
+            ),
+            *_alike(
+                f"maximum_from_{fn.name}",
+                _chosen_by(fn, exchanged=True),
+                maximum,
+                "One op in place of two; among NaN it would be another choice.",
+                when=_has_no_nan,
+            ),
+        )
+    ),
+    *(
+        rule(
+            f"{kind}absolute_from_{fn.name}",
+            match=_absolute_by(fn, below=fn in (less, less_equal)),
+            replace=absolute,
+            phase=CANONICALIZE,
+            kind=EXACT if kind else SIGNED_ZERO,
+            dtypes=SIGNED_INTEGER if kind else FLOATING,
+            why="One op in place of three.",
+        )
+        for fn in (less, less_equal, greater, greater_equal)
+        for kind in ("integer_", "")
+    ),
+    *(
+        one
+        for fn in (greater, greater_equal)
+        for one in (
+            *_alike(
+                f"maximum_from_{fn.name}",
+                _chosen_by(fn, exchanged=False),
+                maximum,
+                "One op in place of two; among NaN it would be another choice.",
+                when=_has_no_nan,
+            ),
+            *_alike(
+                f"minimum_from_{fn.name}",
+                _chosen_by(fn, exchanged=True),
+                minimum,
+                "One op in place of two; among NaN it would be another choice.",
+                when=_has_no_nan,
+            ),
+        )
+    ),
+)

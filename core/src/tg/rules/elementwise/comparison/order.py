@@ -1,0 +1,254 @@
+"""Rules of comparisons: with constants, with limits of what a value can be, and of what was converted or negated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from tg.graph.facts import holds
+from tg.graph.nodes import Constant
+from tg.ops.elementwise.arithmetic import absolute, add, negative, subtract
+from tg.ops.elementwise.cast import Cast, convert
+from tg.ops.elementwise.comparison import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_not,
+    not_equal,
+)
+from tg.rewrite.phases import CANONICALIZE, EXACT
+from tg.rewrite.rule import FLOATING, INTEGER, NUMBERS, node_rule, rule
+from tg.rules.elementwise.arithmetic import is_finite, is_scalar_constant
+from tg.rules.elementwise.cast import holds as has_values
+from tg.types.dtypes import is_complex, is_float, is_integer
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Apply, Variable
+
+COMPARISONS: Final = (equal, not_equal, less, less_equal, greater, greater_equal)
+EXCHANGED: Final = {
+    equal: equal,
+    not_equal: not_equal,
+    less: greater,
+    less_equal: greater_equal,
+    greater: less,
+    greater_equal: less_equal,
+}
+ORDERINGS: Final = (less, less_equal, greater, greater_equal)
+
+
+def _constant_second(node: Apply, outputs: Any) -> Variable | None:
+    c, x = node.inputs  # one is a constant
+    return None if isinstance(x, Constant) else EXCHANGED[node.op.fn](x, c)  # type: ignore[attr-defined]
+
+
+class Range(NamedTuple):
+    """Between what a value lies, if it is not NaN, and which of the two limits it cannot reach."""
+
+    low: float
+    high: float
+    open_low: bool
+    open_high: bool
+
+
+def _range(x: Variable) -> Range:
+    if x.apply is not None and type(x.apply.op) is Cast:
+        (narrow,) = x.apply.inputs
+        if has_values(x.type.dtype, narrow.type.dtype):
+            return _range(narrow)
+    low, high, open_low, open_high = _limits(x)
+    if holds(x, "nonnegative"):
+        low, open_low = 0, holds(x, "positive")
+    if holds(x, "nonpositive"):
+        high, open_high = 0, holds(x, "negative")
+    return Range(low, high, open_low, open_high)
+
+
+def _limits(x: Variable) -> Range:
+    """The range of an integer dtype, or of numbers that may be infinite or not; truths have a rule of their own."""
+    dtype = x.type.dtype
+    if is_integer(dtype):
+        return Range(int(np.iinfo(dtype).min), int(np.iinfo(dtype).max), open_low=False, open_high=False)
+    is_open = is_finite(x)
+    return Range(-np.inf, np.inf, is_open, is_open)
+
+
+def _beyond_limits(node: Apply, outputs: Any) -> bool | None:
+    """A comparison with a constant that what is known of the value decides."""
+    x, c = node.inputs
+    fn = node.op.fn  # type: ignore[attr-defined]
+    if not isinstance(c, Constant) or is_complex(c.type.dtype):
+        return None
+    if np.isnan(c.data).all():  # or there is none
+        return fn is not_equal
+    return _decided(fn, _range(x), c.data.min().item(), c.data.max().item(), x)
+
+
+def _decided(fn: Any, r: Range, least: float, most: float, x: Variable) -> bool | None:
+    above = most < r.low or (most == r.low and r.open_low)  # all of x lies above the constant
+    below = least > r.high or (least == r.high and r.open_high)
+    if fn in (equal, not_equal):
+        never = above or below or (least == most == 0 and holds(x, "nonzero"))
+        return bool(fn is not_equal) if never else None
+    from_above, from_below = above or most == r.low, below or least == r.high
+    false = {less: from_above, less_equal: above, greater: from_below, greater_equal: below}[fn]
+    if false:
+        return False
+    true = {less: below, less_equal: from_below, greater: above, greater_equal: from_above}[fn]
+    return True if true and holds(x, "not_nan") else None
+
+
+def _of_truth(node: Apply, outputs: Any) -> Any:
+    """A comparison of a bool, converted or not, with a number: what it is for True and for False."""
+    x, c = node.inputs
+    if not is_scalar_constant(c):
+        return None
+    b = x.inputs[0] if x.apply is not None and type(x.apply.op) is Cast else x
+    if b.type.dtype != "bool":
+        return None
+    values = convert(np.array([False, True]), x.type.dtype)
+    (results,) = node.op.perform(values, c.data.reshape(()))  # type: ignore[attr-defined]
+    first, second = map(bool, results)
+    if first == second:
+        return first
+    return b if second else logical_not(b)
+
+
+def _of_converted(node: Apply, outputs: Any) -> Variable | None:
+    """A comparison of values that were converted to a wider dtype, in the dtype that they had."""
+    x, y = node.inputs
+    if x.apply is None or type(x.apply.op) is not Cast:
+        return None
+    (narrow,) = x.apply.inputs
+    source = narrow.type.dtype
+    if not has_values(x.type.dtype, source):
+        return None
+    if isinstance(y, Constant):
+        with np.errstate(all="ignore"):
+            data = convert(y.data, source)
+        same = bool((convert(data, y.type.dtype) == y.data).all())
+        return node.op(narrow, Constant(data)) if same else None
+    if y.apply is None or type(y.apply.op) is not Cast or y.apply.inputs[0].type.dtype != source:
+        return None
+    return node.op(narrow, y.apply.inputs[0])  # type: ignore[no-any-return]
+
+
+def _of_negative(node: Apply, outputs: Any) -> Variable | None:
+    """-x < c as x > -c; for integers, whose least one has no negative, only whether they are equal."""
+    x, c = node.inputs
+    fn = node.op.fn  # type: ignore[attr-defined]
+    if not isinstance(c, Constant) or (fn in ORDERINGS and not is_float(x.type.dtype)):
+        return None
+    return EXCHANGED[fn](x.inputs[0], Constant(np.asarray(-c.data)))
+
+
+def _of_integer_sum(node: Apply, outputs: Any) -> Variable | None:
+    """x + 2 == 5 as x == 3: integers wrap, so that for each sum there is one x."""
+    y, d = node.inputs
+    if not is_integer(y.type.dtype) or not is_scalar_constant(d):
+        return None
+    x, c = y.inputs
+    if not is_scalar_constant(c):
+        return None
+    with np.errstate(all="ignore"):
+        value = (np.subtract if y.op is add.op else np.add)(d.data, c.data.reshape(()))  # type: ignore[attr-defined]
+    return node.op(x, Constant(np.asarray(value)))  # type: ignore[no-any-return]
+
+
+def _between_negatives(fn: Any) -> Any:
+    return lambda x, y: fn(-x, -y)
+
+
+def _difference_with_zero(fn: Any) -> Any:
+    return lambda x, y: fn(x - y, 0)
+
+
+RULES = (
+    node_rule(
+        "comparison_with_constant_second",
+        keys=ORDERINGS,
+        apply=_constant_second,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="0 < x and x > 0 are one value.",
+        example=lambda x: less(Constant(np.zeros((), x.type.numpy_dtype)), x),
+        below=(Constant,),
+    ),
+    node_rule(
+        "comparison_beyond_limits",
+        keys=COMPARISONS,
+        apply=_beyond_limits,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="No value of the dtype, or none with what is known of it, compares otherwise; NaN is not below anything.",
+        example=lambda x: less(absolute(x), 0),
+        below=(Constant,),
+    ),
+    node_rule(
+        "comparison_of_truth",
+        keys=COMPARISONS,
+        apply=_of_truth,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="A truth has two values, for which the comparison is made when the function is compiled.",
+        example=lambda x: not_equal(Cast("float32")(less(x, 1)), 0),
+        below=(Constant,),
+    ),
+    node_rule(
+        "comparison_of_converted",
+        keys=COMPARISONS,
+        apply=_of_converted,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="A conversion to a dtype with all values of the first changes no comparison.",
+        example=lambda x, y: less(Cast("float64")(Cast("int8")(x)), Cast("float64")(Cast("int8")(y))),
+        below=(Cast,),
+    ),
+    node_rule(
+        "comparison_of_negative",
+        keys=COMPARISONS,
+        apply=_of_negative,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="The sign costs nothing inside the constant.",
+        example=lambda x: less(-x, np.array(2, x.type.numpy_dtype)),
+        below=(negative,),
+    ),
+    node_rule(
+        "equality_of_integer_sum",
+        keys=(equal, not_equal),
+        apply=_of_integer_sum,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Integers wrap, so that there is one x for each sum.",
+        example=lambda x: equal(Cast("int8")(x) + np.int8(100), np.int8(-100)),
+        below=(add, subtract),
+    ),
+    *(
+        rule(
+            f"{fn.name}_of_negatives",
+            match=_between_negatives(fn),
+            replace=EXCHANGED[fn],
+            phase=CANONICALIZE,
+            kind=EXACT,
+            dtypes=FLOATING if fn in ORDERINGS else NUMBERS,
+            why="The signs exchange the sides.",
+        )
+        for fn in COMPARISONS
+    ),
+    *(
+        rule(
+            f"{fn.name}_of_integer_difference",
+            match=_difference_with_zero(fn),
+            replace=fn,
+            phase=CANONICALIZE,
+            kind=EXACT,
+            dtypes=INTEGER,
+            why="Integers wrap, so that a difference is 0 of equal ones only.",
+        )
+        for fn in (equal, not_equal)
+    ),
+)

@@ -1,0 +1,88 @@
+"""Rules of powers, roots, products and quotients of exponentials: one exponential of what is in their exponents.
+
+A quotient x / exp(y) stays, and so does a product with more factors: where exp(-y), or the joined exponential,
+overflows they would be NaN at 0, which they are not as written.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from tg.ops.elementwise.arithmetic import add, divide, multiply, power, sqrt, subtract
+from tg.ops.elementwise.exponential import exp, exp2
+from tg.rewrite.pattern import is_made_by
+from tg.rewrite.phases import CANONICALIZE, REASSOCIATES, SPECIALIZE
+from tg.rewrite.rule import Pass, node_rule, rule
+from tg.rules.elementwise.arithmetic.scalars import exact
+from tg.rules.elementwise.arithmetic.trees import is_shaped_like
+from tg.types.dtypes import is_float
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tg.graph.function_graph import View
+    from tg.graph.nodes import Apply, Variable
+    from tg.graph.op import Op
+
+JOINED: Final[dict[Op, Any]] = {multiply.op: add, divide.op: subtract}
+
+
+def _constant_power(node: Apply, outputs: Any) -> Variable | None:
+    """exp(x)**c as exp(x * c)."""
+    y, c = node.inputs
+    if not exact(c) or not is_float(y.type.dtype):  # to the power 0 infinity is 1
+        return None
+    for fn in (exp, exp2):
+        if is_made_by(y, fn):
+            return fn(multiply(y.inputs[0], c))
+    return None
+
+
+def _joined(view: View) -> Mapping[int, Variable]:
+    """exp(x) * exp(y) as exp(x + y), where neither exponential is used elsewhere, or repeated."""
+    found: dict[int, Variable] = {}
+    for node in view.applies:
+        join = JOINED.get(node.op)
+        if join is None:
+            continue
+        x, y = node.inputs
+        for fn in (exp, exp2):
+            if is_made_by(x, fn) and is_made_by(y, fn) and view.uses(x) == view.uses(y) == 1:
+                (v,) = view.results(node)
+                if is_float(v.type.dtype) and is_shaped_like(x, v) and is_shaped_like(y, v):
+                    found[id(v)] = fn(join(x.inputs[0], y.inputs[0]))
+    return found
+
+
+RULES = (
+    node_rule(
+        "power_of_exponential",
+        keys=(power,),
+        apply=_constant_power,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="An exponential is cheaper than a power, and overflows later.",
+        example=lambda x: exp(x) ** 2.5,
+        below=(exp, exp2),
+    ),
+    rule(
+        "root_of_exponential",
+        match=lambda x: sqrt(exp(x)),
+        replace=lambda x: exp(x * 0.5),
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="A product is cheaper than a root, and the exponential overflows later.",
+    ),
+)
+
+PASSES = (
+    Pass(
+        "joined_exponentials",
+        keys=(exp,),
+        phase=SPECIALIZE,
+        kind=REASSOCIATES,
+        why="One exponential in place of two.",
+        run=_joined,
+        example=lambda x, y: exp(x) * exp(y),
+    ),
+)

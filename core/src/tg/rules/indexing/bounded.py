@@ -1,0 +1,135 @@
+"""Rules of indices that are known to lie inside: they are not wrapped, and their checks are gone."""
+
+from __future__ import annotations
+
+from operator import is_
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tg.graph.nodes import Constant, Variable, size_value
+from tg.ops.creation import Arange, iota
+from tg.ops.elementwise.arithmetic import (
+    add,
+    clip,
+    floor_divide,
+    maximum,
+    minimum,
+    multiply,
+    negative,
+    remainder,
+    subtract,
+)
+from tg.ops.elementwise.cast import Cast, cast_variable
+from tg.ops.elementwise.comparison import greater, greater_equal, less, less_equal, where
+from tg.ops.indexing import Nonzero, Slice, WrapIndex, split_starts
+from tg.ops.reduction import ArgReduce, Reduce
+from tg.ops.shape import AxisLength, BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, Transpose
+from tg.ops.sorting import ArgSort, SearchSorted
+from tg.rewrite.phases import CANONICALIZE, EXACT, SPECIALIZE
+from tg.rewrite.rule import node_rule
+from tg.rules.indexing.bounds import at_most, interval
+from tg.rules.indexing.windows import made_by
+from tg.types import lengths
+from tg.types.lengths import LONGEST, equal_here
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Apply
+
+BOUNDED = (
+    AxisLength, Arange, WrapIndex, Nonzero, ArgReduce, ArgSort, SearchSorted, Reduce, Cast, Constant, BroadcastTo,
+    Slice, Reshape, ExpandDims, Squeeze, Transpose, Concatenate, add, subtract, multiply, negative, remainder,
+    floor_divide, minimum, maximum, where, clip,
+)  # fmt: skip
+
+
+def _unwrapped(node: Apply, outputs: Any) -> Variable | None:
+    i, n = node.inputs
+    low, high = interval(i)
+    if low is None or high is None or not at_most(0, low):
+        return None
+    return cast_variable(i, "int64") if at_most(lengths.add(high, 1), size_value(n)) else None
+
+
+def _compared(node: Apply, outputs: Any) -> bool | None:
+    """A comparison of integers that their bounds decide."""
+    a, b = node.inputs
+    op: Any = node.op
+    if op.fn in (greater, greater_equal):
+        a, b = b, a
+    slack = 1 if op.fn in (less, greater) else 0
+    first, second = interval(a), interval(b)
+    if first.high is not None and second.low is not None and at_most(lengths.add(first.high, slack), second.low):
+        return True
+    if first.low is not None and second.high is not None and at_most(lengths.add(second.high, 1 - slack), first.low):
+        return False
+    return None
+
+
+def _known_start(node: Apply, outputs: Any) -> Variable | None:
+    """A slice clamps its start as `WrapIndex` does: a constant index needs no op of its own."""
+    op: Any = node.op
+    x, *rest = node.inputs
+    operands = iter(rest)
+    given = [next(operands) if start is None else start for start in op.starts]
+    found = list(map(_constant_place, given, x.shape[x.type.ndim - len(given) :]))
+    if all(map(is_, given, found)):
+        return None
+    starts, moving = split_starts(found)
+    return Slice(starts, op.sizes, op.steps)(x, *moving, *operands)  # type: ignore[no-any-return]
+
+
+def _constant_place(start: int | Variable, n: Any) -> int | Variable:
+    """Where a constant index into an axis of length n is, before it is clamped; other starts as they are."""
+    wrap = made_by(start, WrapIndex) if isinstance(start, Variable) else None
+    if wrap is None:
+        return start
+    i, length = wrap.inputs
+    op: Any = wrap.op
+    if not isinstance(i, Constant) or op.mode == "clip" or not equal_here(size_value(length), n):
+        return start
+    k = int(i.data.reshape(()))
+    if abs(k) > LONGEST:
+        return start
+    return k if k >= 0 else subtract(length, -k)
+
+
+RULES = (
+    node_rule(
+        "index_inside",
+        keys=(WrapIndex,),
+        apply=_unwrapped,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="An index that is known to lie in its axis is what it is.",
+        example=lambda x: cast_variable(WrapIndex("raise")(iota(x.shape[0]), Constant(np.array(4))), x.dtype),
+        below=BOUNDED,
+    ),
+    node_rule(
+        "comparison_by_bounds",
+        keys=(less, less_equal, greater, greater_equal),
+        apply=_compared,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Numbers of which it is known where they lie need not be compared: checks of indices go.",
+        example=lambda x: where(iota(4) + 1 > 0, x, -x),
+        below=BOUNDED,
+    ),
+    node_rule(
+        "slice_at_constant",
+        keys=(Slice,),
+        apply=_known_start,
+        phase=SPECIALIZE,
+        kind=EXACT,
+        why="A slice clamps its start itself.",
+        example=lambda x: Slice((None, 0), (1, 4), (1, 1))(
+            x, WrapIndex("raise")(Constant(np.array(-1)), _first_length(x))
+        ),
+        below=(WrapIndex,),
+    ),
+)
+
+
+def _first_length(x: Variable) -> Variable:
+    """The first length of an array: an example."""
+    return AxisLength(-x.type.ndim)(x)  # type: ignore[no-any-return]

@@ -1,0 +1,265 @@
+"""Rules of gathers: those that are slices, that read what is repeated, moved or was just written, and two in one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tg.graph.nodes import Constant, Variable, size_value
+from tg.ops.creation import iota, zeros_like
+from tg.ops.elementwise.arithmetic import add
+from tg.ops.elementwise.comparison import where
+from tg.ops.indexing import Gather, Nonzero, Scatter, WrapIndex
+from tg.ops.shape import (
+    BroadcastTo,
+    Reshape,
+    Squeeze,
+    Transpose,
+    broadcast_to,
+    expand_dims_at,
+    moveaxis,
+    reshape,
+)
+from tg.rewrite.phases import CANONICALIZE, EXACT
+from tg.rewrite.rule import node_rule
+from tg.rules.indexing.bounds import VERY_MANY, is_unique
+from tg.rules.indexing.windows import Window, canonical, made_by, read, window_of_index
+from tg.rules.shape.moved import Moved
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.graph.nodes import Apply
+
+
+def _lies_inside(i: Variable, n: Any) -> bool:
+    """Whether a check makes sure that there is an element to take, or an axis of length n is known to have one."""
+    if type(n) is int:
+        return n > 0
+    wrap = Moved.of(i, Reshape).made_by(WrapIndex)
+    return wrap is not None and wrap.mode in ("raise", "clip")
+
+
+def _one_position(node: Apply, outputs: Any) -> Variable | None:
+    """A slice of each axis, which is dropped; repeated, if the position is."""
+    (y,) = outputs
+    op: Any = node.op
+    x, *indices = node.inputs
+    windows: list[Window | None] = [None] * x.type.ndim
+    for p, k in zip(map(_single, indices), op.axes, strict=True):
+        if p is None or not _lies_inside(p, x.shape[k]):
+            return None
+        windows[k] = canonical(Window(size_value(p), 1, 1), x.shape[k])
+    found = Squeeze(op.axes)(read(x, tuple(windows)))
+    rank, rest = indices[0].type.ndim, found.type.ndim
+    found = expand_dims_at(found, tuple(range(-rest - rank, -rest)))
+    return broadcast_to(found, y.shape)
+
+
+def _single(i: Variable) -> Variable | None:
+    """The one position that an index consists of, as a scalar."""
+    if isinstance(i, Constant):
+        return Constant(i.data.reshape(()).copy()) if i.data.size == 1 else None
+    one = Moved.of(i, BroadcastTo).single()
+    return None if one is None else reshape(one, ())
+
+
+def _steps(node: Apply, outputs: Any) -> Variable | None:
+    """Evenly spaced positions along one axis are a slice, whose axis then goes to the front."""
+    op: Any = node.op
+    x, *indices = node.inputs
+    if len(op.axes) != 1:
+        return None
+    (axis,) = op.axes
+    w = window_of_index(indices[0], x.shape[axis])
+    if w is None:
+        return None
+    windows: list[Window | None] = [None] * x.type.ndim
+    windows[axis] = canonical(w, x.shape[axis])
+    y = read(x, tuple(windows))
+    return moveaxis(y, axis, 0)
+
+
+def _repeated(node: Apply, outputs: Any) -> Variable | None:
+    """Axes along which there is one element, or one element repeated, need no index."""
+    (y,) = outputs
+    op: Any = node.op
+    x, *indices = node.inputs
+    source = Moved.of(x, BroadcastTo).unrepeated()
+    if not any(source.type.shape[k] == 1 for k in op.axes):
+        return None
+    return broadcast_to(gathered(source, op.axes, indices), y.shape)
+
+
+def gathered(x: Variable, axes: Sequence[int], indices: Sequence[Variable]) -> Variable:
+    """A gather along the axes that have more than one element; what it gives broadcasts to the gather along all."""
+    single = tuple([k for k in axes if x.type.shape[k] == 1])
+    rank = indices[0].type.ndim
+    if not single:
+        return Gather(tuple(axes))(x, *indices)  # type: ignore[no-any-return]
+    y = Squeeze(single)(x)
+    kept = [k for k in range(-x.type.ndim, 0) if k not in single]
+    rest = [(kept.index(k) - len(kept), i) for k, i in zip(axes, indices, strict=True) if k not in single]
+    if rest:
+        return Gather(tuple(k for k, _ in rest))(y, *(i for _, i in rest))  # type: ignore[no-any-return]
+    return expand_dims_at(y, tuple(range(-y.type.ndim - rank, -y.type.ndim)))
+
+
+def _transposed(node: Apply, outputs: Any) -> Variable | None:
+    """The same positions of what was transposed."""
+    op: Any = node.op
+    x, *indices = node.inputs
+    below = Moved.of(x, Transpose)
+
+    def of(axes: tuple[int, ...], u: Variable) -> Variable:
+        order = sorted(range(len(axes)), key=axes.__getitem__)
+        return Gather(tuple(axes[k] for k in order))(u, *(indices[k] for k in order))  # type: ignore[no-any-return]
+
+    return below.along(op.axes, of, leading=indices[0].type.ndim) if below.is_moved else None
+
+
+def _written(node: Apply, outputs: Any) -> Variable | None:
+    """What was written at the same places, none of which repeats; or what was there, if none of them was written."""
+    op: Any = node.op
+    y, *indices = node.inputs
+    below = made_by(y, Scatter)
+    if below is None or below.op.axes != op.axes:  # type: ignore[attr-defined]
+        return None
+    x, v, *places = below.inputs
+    fn = below.op.fn  # type: ignore[attr-defined]
+    in_order = all(a is b for a, b in zip(places, indices, strict=True))
+    if not in_order:
+        found = _found_among(indices, places)
+        if found is None:
+            return None
+        if not found:
+            return op(x, *indices)  # type: ignore[no-any-return]
+        v = Gather((-v.type.ndim,))(v, Constant(np.array(found, np.int64)))
+    if (in_order or fn is not None) and not is_unique(tuple(places)):
+        return None
+    return v if fn is None else fn(op(x, *indices), v)
+
+
+def _found_among(indices: Sequence[Variable], places: Sequence[Variable]) -> list[int] | None:
+    """Where each of some known positions stands last among others; [] if none does, None if only some do."""
+    wanted, given = (_positions(v) for v in (indices, places))
+    if wanted is None or given is None:
+        return None
+    last = {position: k for k, position in enumerate(given)}
+    found = [last[p] for p in wanted if p in last]
+    return found if not found or len(found) == len(wanted) else None
+
+
+def _positions(indices: Sequence[Variable]) -> list[tuple[int, ...]] | None:
+    """Known positions given by vectors, one for each axis."""
+    known = [i.data for i in indices if isinstance(i, Constant) and i.type.ndim == 1 and i.data.size <= VERY_MANY]
+    return list(zip(*(k.tolist() for k in known), strict=True)) if len(known) == len(indices) else None
+
+
+def _all_in_order(node: Apply, outputs: Any) -> Variable | None:
+    """The positions of the true elements of a mask that is known."""
+    (mask,) = node.inputs
+    if isinstance(mask, Constant):
+        return Constant(np.flatnonzero(mask.data).astype(np.int64))
+    one = Moved.of(mask, BroadcastTo).single()
+    if not isinstance(one, Constant):
+        return None
+    return iota(mask.shape[0]) if one.data.item() else Constant(np.array([], np.int64))
+
+
+def _chosen(node: Apply, outputs: Any) -> Variable | None:
+    """Where a mask holds, a choice by the mask is its first value."""
+    op: Any = node.op
+    x, *indices = node.inputs
+    below = x.apply
+    found = made_by(indices[0], Nonzero)
+    if found is None:
+        return None
+    assert below is not None  # a choice, for the index is none
+    if found.inputs[0] is not below.inputs[0]:
+        return None
+    v = below.inputs[1]
+    return op(v, *indices) if v.type.ndim == 1 and v.type.shape != (1,) else broadcast_to(v, outputs[0].shape)
+
+
+RULES = (
+    node_rule(
+        "gather_of_one_position",
+        keys=(Gather,),
+        apply=_one_position,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="One position is a slice, which is pushed further and copies nothing.",
+        example=lambda x: Gather((-2, -1))(x, Constant(np.array([2])), Constant(np.array([1]))),
+    ),
+    node_rule(
+        "gather_of_steps",
+        keys=(Gather,),
+        apply=_steps,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Evenly spaced positions are a slice, which is read without looking up places.",
+        example=lambda x: Gather((-1,))(x, iota(2) * 2),
+    ),
+    node_rule(
+        "gather_of_repeated",
+        keys=(Gather,),
+        apply=_repeated,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="All positions along an axis that repeats one element hold the same.",
+        example=lambda x: Gather((-2,))(broadcast_to(x[:1], (3, x.shape[1])), Constant(np.array([2, 0, 2, 1]))),
+    ),
+    node_rule(
+        "gather_of_transpose",
+        keys=(Gather,),
+        apply=_transposed,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Only what is read is moved.",
+        example=lambda x: Gather((-2,))(Transpose((-1, -2))(x), Constant(np.array([3, 0, 2]))),
+        below=(Transpose,),
+    ),
+    node_rule(
+        "gather_of_scatter",
+        keys=(Gather,),
+        apply=_written,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="What was written is read: nothing is copied.",
+        example=lambda x: _read_again(x, Constant(np.array([2, 0, 3]))),
+        below=(Scatter,),
+    ),
+    node_rule(
+        "gather_of_chosen",
+        keys=(Gather,),
+        apply=_chosen,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Where the mask holds, nothing is left to choose.",
+        example=lambda x: _masked(x[0], x[1]),
+        below=(where,),
+    ),
+    node_rule(
+        "positions_of_known_mask",
+        keys=(Nonzero,),
+        apply=_all_in_order,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="What is known is not computed.",
+        example=lambda x: add(x[0, :2], zeros_like(Nonzero()(Constant(np.array([True, False, True]))), dtype=x.dtype)),
+        below=(Constant, BroadcastTo),
+    ),
+)
+
+
+def _read_again(x: Variable, at: Variable) -> Variable:
+    """What was added at some places, read there: an example."""
+    return Gather((-2,))(Scatter((-2,), add)(x, x[1:], at), at)  # type: ignore[no-any-return]
+
+
+def _masked(x: Variable, y: Variable) -> Variable:
+    """A choice read where the mask holds: an example."""
+    mask = x > y
+    return Gather((-1,))(where(mask, x, y), Nonzero()(mask))  # type: ignore[no-any-return]

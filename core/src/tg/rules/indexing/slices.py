@@ -1,0 +1,199 @@
+"""Rules of slices: one form, whole and empty ones gone, several made one, and pushed below what only moves elements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tg.graph.nodes import Constant, as_size_variable
+from tg.ops.creation import Arange, iota
+from tg.ops.elementwise.arithmetic import add, multiply
+from tg.ops.indexing import Slice, SliceUpdate
+from tg.ops.shape import BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, Transpose, broadcast_to
+from tg.rewrite.phases import CANONICALIZE, EXACT
+from tg.rewrite.rule import node_rule
+from tg.rules.indexing.through import MOVEMENTS, UNUSED, made_of, through
+from tg.rules.indexing.windows import (
+    Window,
+    Windows,
+    are_apart,
+    canonical,
+    is_inside,
+    read,
+    trimmed,
+    windows_of,
+    within,
+    written_windows,
+)
+from tg.types import lengths
+from tg.types.dtypes import numpy_dtype
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Apply, Variable
+
+PIECES: Final = 16  # pieces of lengths that are not known, among which the one that is read is looked for
+
+
+def _canonical(node: Apply, outputs: Any) -> Variable | None:
+    """The slice without axes in front that are whole, with all that is known in the op."""
+    x = node.inputs[0]
+    windows = windows_of(node)
+    named = trimmed(windows, x)
+    if not named:
+        return x
+    op: Any = node.op
+    starts = tuple([w.start if type(w.start) is int else None for w in named])
+    sizes = tuple([w.size if type(w.size) is int else None for w in named])
+    if starts == op.starts and sizes == op.sizes and tuple([w.step for w in named]) == op.steps:
+        return None
+    return read(x, windows)
+
+
+def _empty(node: Apply, outputs: Any) -> Variable | None:
+    (y,) = outputs
+    return nothing(y) if 0 in y.type.shape else None
+
+
+def nothing(y: Variable) -> Variable:
+    """A value of the type of one that has no elements."""
+    return broadcast_to(Constant(np.zeros((), numpy_dtype(y.type.dtype))), y.shape)
+
+
+def _moved(node: Apply, outputs: Any) -> Variable | None:
+    below = node.inputs[0].apply
+    if below is None or type(below.op) not in MOVEMENTS:
+        return None
+    found = through(below, node.inputs[0], windows_of(node))
+    return None if found is None else made_of(found, below.inputs)
+
+
+def _of_integers(node: Apply, outputs: Any) -> Variable | None:
+    (w,) = windows_of(node)
+    if w is None or not is_inside(w, node.inputs[0].shape[0]):
+        return None
+    y = iota(w.size)
+    if w.step != 1:
+        y = multiply(y, as_size_variable(w.step))
+    return y if type(w.start) is int and w.start == 0 else add(y, as_size_variable(w.start))
+
+
+def _of_pieces(node: Apply, outputs: Any) -> Variable | None:
+    """One piece, if all that is read lies in it."""
+    joined = node.inputs[0]
+    below = joined.apply
+    assert below is not None  # a Concatenate: the other operands of a slice have no axes
+    windows = windows_of(node)
+    axis: int = below.op.axis  # type: ignore[attr-defined]
+    w = windows[axis]
+    if w is None:
+        return None
+    size = node.types[0].shape[axis]
+    if type(size) is int and type(w.start) is int and all(type(v.type.shape[axis]) is int for v in below.inputs):
+        return _known_piece(below, windows, axis, w._replace(size=size))
+    found = through(below, joined, windows) if len(below.inputs) <= PIECES else None
+    if found is None or sum(r is not UNUSED for r in found.reads) != 1:
+        return None
+    return made_of(found, below.inputs)
+
+
+def _known_piece(joined: Apply, windows: Windows, axis: int, w: Window) -> Variable | None:
+    """The piece in which a window of known positions lies."""
+    low, high = w.ends
+    begin = 0
+    for piece in joined.inputs:
+        end: Any = begin + piece.type.shape[axis]  # type: ignore[operator]
+        if low < end:
+            place = len(windows) + axis
+            part = canonical(w._replace(start=lengths.subtract(w.start, begin)), end - begin)
+            return read(piece, (*windows[:place], part, *windows[place + 1 :])) if high < end else None
+        begin = end
+    return None
+
+
+def _of_update(node: Apply, outputs: Any) -> Variable | None:
+    """The values where only they are read, the array where nothing was written."""
+    below = node.inputs[0].apply
+    assert below is not None  # a SliceUpdate: the other operands of a slice have no axes
+    x, v = below.inputs[:2]
+    windows, written = windows_of(node), written_windows(below)
+    if any(map(are_apart, windows, written, x.shape)):
+        return read(x, windows)
+    if below.op.fn is not None:  # type: ignore[attr-defined]
+        return None
+    try:
+        return read(v, tuple(map(within, windows, written, x.shape)))
+    except LookupError:
+        return None
+
+
+RULES = (
+    node_rule(
+        "slice_of_nothing",
+        keys=(Slice,),
+        apply=_empty,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Nothing is read.",
+        example=Slice((0,), (0,), (1,)),
+    ),
+    node_rule(
+        "slice_in_one_form",
+        keys=(Slice,),
+        apply=_canonical,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Equal reads are one, what is known belongs into the op, and a slice of everything is its operand.",
+        example=Slice((0, 0), (4, 2), (1, 1)),
+    ),
+    node_rule(
+        "slice_of_slice",
+        keys=(Slice,),
+        apply=_moved,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Two reads are one.",
+        example=lambda x: x[1:][:, ::-1][:2],
+        below=(Slice,),
+    ),
+    node_rule(
+        "slice_of_movement",
+        keys=(Slice,),
+        apply=_moved,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Only what is read is moved or repeated.",
+        example=lambda x: Transpose((-1, -2))(x)[1:],
+        below=(Transpose, ExpandDims, Squeeze, BroadcastTo, Reshape),
+    ),
+    node_rule(
+        "slice_of_integers",
+        keys=(Slice,),
+        apply=_of_integers,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Some of the integers in order are evenly spaced integers.",
+        example=lambda x: iota(x.shape[0] + 3)[1:],
+        below=(Arange,),
+    ),
+    node_rule(
+        "slice_of_pieces",
+        keys=(Slice,),
+        apply=_of_pieces,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Pieces that are not read need not be joined.",
+        example=lambda x: Concatenate(-1)(x, -x)[:, 5:7],
+        below=(Concatenate,),
+    ),
+    node_rule(
+        "slice_of_update",
+        keys=(Slice,),
+        apply=_of_update,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="What was written is read, or what was there before: nothing is copied.",
+        example=lambda x: SliceUpdate((1, 0), (1, 1))(x, x[:2])[2],
+        below=(SliceUpdate,),
+    ),
+)

@@ -1,0 +1,189 @@
+"""Rules of updates of slices: what is written over is not written, and several writes at one place are one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from tg.graph.nodes import Constant
+from tg.ops.creation import zeros_like
+from tg.ops.elementwise.arithmetic import add
+from tg.ops.indexing import Slice, SliceUpdate
+from tg.ops.shape import BroadcastTo
+from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
+from tg.rewrite.rule import node_rule
+from tg.rules.indexing.sparse import is_zeros, updated
+from tg.rules.indexing.windows import (
+    Windows,
+    all_keys,
+    are_apart,
+    is_everywhere,
+    made_by,
+    trimmed,
+    windows_of,
+    within,
+    written_windows,
+)
+from tg.rules.shape.moved import Moved
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Apply, Variable
+
+WRITES: Final = 8  # how many writes into zeros are looked through
+
+
+def _in_one_form(node: Apply, outputs: Any) -> Variable | None:
+    op: Any = node.op
+    x, v, *_ = node.inputs
+    if 0 in v.type.shape:
+        return x
+    windows = written_windows(node)
+    named = trimmed(windows, x)
+    starts = tuple([w.start if type(w.start) is int else None for w in named])
+    is_named = starts == op.starts and tuple([w.step for w in named]) == op.steps
+    if is_named and not is_everywhere(windows, x):
+        return None
+    return updated(x, v, windows, op.fn)
+
+
+def _of_zeros(node: Apply, outputs: Any) -> Variable | None:
+    op: Any = node.op
+    x, v, *_ = node.inputs
+    return x if op.fn is add and is_zeros(v) else None
+
+
+def _into_zeros(node: Apply, outputs: Any) -> Variable | None:
+    op: Any = node.op
+    x, v, *starts = node.inputs
+    if op.fn is not add or not _is_zeros_at(x, written_windows(node)):
+        return None
+    return SliceUpdate(op.starts, op.steps)(x, v, *starts)  # type: ignore[no-any-return]
+
+
+def _is_zeros_at(x: Variable, windows: Windows) -> bool:
+    """Whether a value is known to be zeros in a window: zeros that were written at other places only."""
+    for _ in range(WRITES):
+        below = made_by(x, SliceUpdate)
+        if below is None or not any(map(are_apart, windows, written_windows(below), x.shape)):
+            break
+        x = below.inputs[0]
+    return is_zeros(x)
+
+
+def _own_values(node: Apply, outputs: Any) -> Variable | None:
+    """X, if what is written at a place was read there, or both repeat one number."""
+    op: Any = node.op
+    x, v, *_ = node.inputs
+    if op.fn is not None:
+        return None
+    if _repeats(x) is not None and _repeats(x) == _repeats(v):
+        return x
+    below = made_by(v, Slice)
+    if below is None or below.inputs[0] is not x:
+        return None
+    return x if all_keys(windows_of(below)) == all_keys(written_windows(node)) else None
+
+
+def _repeats(v: Variable) -> bytes | None:
+    """The one number that a value repeats, which tells 0.0 from -0.0; None if it is not known."""
+    one = Moved.of(v, BroadcastTo).single()
+    return one.data.tobytes() if isinstance(one, Constant) else None
+
+
+def _over_update(node: Apply, outputs: Any) -> Variable | None:
+    """What the outer one writes over, the inner one need not write; what it adds to is written added up."""
+    op: Any = node.op
+    y, v, *_ = node.inputs
+    below = made_by(y, SliceUpdate)
+    if below is None:
+        return None
+    x, u = below.inputs[:2]
+    outer, inner = written_windows(node), written_windows(below)
+    if op.fn is None:
+        return updated(x, v, outer, None) if _covers(outer, inner, x) else None
+    if op.fn is add and below.op.fn is None and all_keys(outer) == all_keys(inner):  # type: ignore[attr-defined]
+        return updated(x, add(u, v), outer, None)
+    return None
+
+
+def _covers(outer: Windows, inner: Windows, x: Variable) -> bool:
+    try:
+        for a, b, n in zip(inner, outer, x.shape, strict=True):
+            within(a, b, n)
+    except LookupError:
+        return False
+    return True
+
+
+def _added_twice(node: Apply, outputs: Any) -> Variable | None:
+    op: Any = node.op
+    y, v, *_ = node.inputs
+    below = made_by(y, SliceUpdate)
+    if op.fn is not add or below is None or below.op.fn is not add:  # type: ignore[attr-defined]
+        return None
+    outer = written_windows(node)
+    if all_keys(outer) != all_keys(written_windows(below)):
+        return None
+    return updated(below.inputs[0], add(below.inputs[1], v), outer, add)
+
+
+RULES = (
+    node_rule(
+        "update_in_one_form",
+        keys=(SliceUpdate,),
+        apply=_in_one_form,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Equal writes are one, and writing everything is the values.",
+        example=lambda x: SliceUpdate((0, 0), (1, 1))(x, x[:, :2]),
+    ),
+    node_rule(
+        "update_by_zeros",
+        keys=(SliceUpdate,),
+        apply=_of_zeros,
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        why="Adding zeros changes nothing but -0.0.",
+        example=lambda x: SliceUpdate((1,), (1,), add)(x, zeros_like(x[:, 1:3])),
+        below=(BroadcastTo, Constant),
+    ),
+    node_rule(
+        "update_of_zeros",
+        keys=(SliceUpdate,),
+        apply=_into_zeros,
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        why="What is added to zeros is written.",
+        example=lambda x: SliceUpdate((1,), (1,), add)(zeros_like(x), x[:, :2]),
+        below=(BroadcastTo, Constant, SliceUpdate),
+    ),
+    node_rule(
+        "update_by_own_values",
+        keys=(SliceUpdate,),
+        apply=_own_values,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="What is written stands there.",
+        example=lambda x: SliceUpdate((1, 0), (1, 1))(x, x[1:3]),
+        below=(Slice, BroadcastTo, Constant),
+    ),
+    node_rule(
+        "update_of_update",
+        keys=(SliceUpdate,),
+        apply=_over_update,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="What is written over need not be written, and what is added to need not be read.",
+        example=lambda x: SliceUpdate((0, 0), (1, 1))(SliceUpdate((1, 0), (1, 1))(x, -x[1:2]), x[1:3]),
+        below=(SliceUpdate,),
+    ),
+    node_rule(
+        "update_added_twice",
+        keys=(SliceUpdate,),
+        apply=_added_twice,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="One update in place of two at one place.",
+        example=lambda x: SliceUpdate((1,), (1,), add)(SliceUpdate((1,), (1,), add)(x, x[:, :2]), x[:, 2:]),
+        below=(SliceUpdate,),
+    ),
+)

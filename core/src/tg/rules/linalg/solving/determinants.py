@@ -1,0 +1,202 @@
+"""Determinants: logarithms of them without them, and those of matrices whose structure is known."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final
+
+from tg.graph.facts import TRIANGULAR, facts_of
+from tg.ops.creation import ones
+from tg.ops.elementwise.arithmetic import absolute, add, divide, gate, multiply, sign, square, subtract
+from tg.ops.elementwise.comparison import isnan, less, where
+from tg.ops.elementwise.complex import real
+from tg.ops.elementwise.exponential import log
+from tg.ops.linalg.cholesky import Cholesky
+from tg.ops.linalg.matrices import diagonals
+from tg.ops.linalg.solving import Cofactors, Det, SlogDet, transposed_inverse
+from tg.ops.reduction import prod, reduce_sum
+from tg.ops.shape import expand_dims_at
+from tg.rewrite.phases import REASSOCIATES, SPECIALIZE, STABILIZE
+from tg.rewrite.rule import Checked, node_rule
+from tg.rules.linalg.solving.structure import bounded, definite, is_definite, lower, spoilt, spoilt_number
+from tg.rules.shape import made_by
+from tg.types.dtypes import is_complex, numpy_dtype
+
+MOST_BY_MINORS: Final = 3
+"""Rows of a matrix whose determinant is written out: 1e5 of three rows take 0.2 ms on C, by LU factors 1.0. What is
+rounded is in both a few units in the last place of the sum of all products, each without its sign."""
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Apply, Variable
+
+
+def _log_of_det(node: Apply, outputs: Any) -> Variable | None:
+    """NaN below 0, as the logarithm has it."""
+    (y,) = node.inputs
+    if not made_by(y, Det) or is_complex(y.type.dtype):
+        return None
+    signs, size = SlogDet()(*y.inputs)
+    kind = numpy_dtype(y.type.dtype).type
+    return where(less(signs, kind(0)), kind(float("nan")), size)
+
+
+def _log_of_size(node: Apply, outputs: Any) -> Variable | None:
+    (y,) = node.inputs
+    if y.op is not absolute.op or not made_by(y.inputs[0], Det):
+        return None
+    return SlogDet()(*y.inputs[0].inputs)[1]  # type: ignore[no-any-return]
+
+
+def _cofactors_over_det(node: Apply, outputs: Any) -> Variable | None:
+    a, d = node.inputs
+    if d.op is not divide.op or not made_by(d.inputs[1], Det) or d.inputs[1].inputs[0] is not a:
+        return None
+    return multiply(expand_dims_at(d.inputs[0], (-2, -1)), transposed_inverse(a))
+
+
+def _det_of_triangular(node: Apply, outputs: Any) -> Variable | None:
+    (a,) = node.inputs
+    return spoilt_number(prod(diagonals(a), -1), a) if facts_of(a) & TRIANGULAR else None
+
+
+def _slogdet_of_triangular(node: Apply, outputs: Any) -> tuple[Variable, Variable] | None:
+    (a,) = node.inputs
+    if not facts_of(a) & TRIANGULAR:
+        return None
+    d = diagonals(a)
+    return spoilt_number(prod(sign(d), -1), a), spoilt_number(reduce_sum(log(absolute(d)), (-1,)), a)
+
+
+def _det_of_few_rows(node: Apply, outputs: Any) -> Variable | None:
+    (a,) = node.inputs
+    n = a.type.shape[-1]
+    if n is None or not 0 < n <= MOST_BY_MINORS:
+        return None
+    found = _by_minors(a, list(range(n)))
+    return found if n < MOST_BY_MINORS else add(found, _nothing_of(a[..., 1:, :]))
+
+
+def _square(x: Variable) -> Variable:
+    return bounded(x[..., : x.shape[-2]])
+
+
+def _by_minors(a: Variable, columns: list[int]) -> Variable:
+    """The determinant of the last rows of a matrix in so many columns, along the first of these rows."""
+    n: Any = a.type.shape[-1]
+    row = n - len(columns)
+    terms = [(a[..., row, k], [j for j in columns if j != k]) for k in columns]
+    times = gate if len(columns) == MOST_BY_MINORS else multiply  # the minor beside a 0 may overflow
+    made = [times(x, _by_minors(a, others)) if others else x for x, others in terms]
+    total = made[0]
+    for k, term in enumerate(made[1:]):
+        total = add(total, term) if k % 2 else subtract(total, term)
+    return total
+
+
+def _nothing_of(a: Variable) -> Variable:
+    """0, or NaN where an element is not finite."""
+    zero = numpy_dtype(a.type.dtype).type(0)
+    rows, columns = a.type.shape[-2:]
+    assert rows is not None
+    assert columns is not None
+    return functools.reduce(add, [multiply(a[..., i, j], zero) for i in range(rows) for j in range(columns)])
+
+
+def _det_of_definite(node: Apply, outputs: Any) -> Checked | None:
+    (a,) = node.inputs
+    if not is_definite(a):
+        return None
+    return Checked((square(prod(diagonals(Cholesky()(a)[0]), -1)),))
+
+
+def _slogdet_of_definite(node: Apply, outputs: Any) -> Checked | None:
+    (a,) = node.inputs
+    if not is_definite(a):
+        return None
+    half = reduce_sum(log(_magnitudes(Cholesky()(a)[0])), (-1,))
+    signs = ones(a.shape[:-2], dtype=a.type.dtype)
+    return Checked((spoilt(signs, isnan(half)), add(half, half)))
+
+
+def _magnitudes(factor: Variable) -> Variable:
+    """The diagonal of a Cholesky factor, which is real."""
+    d = diagonals(factor)
+    return real(d) if is_complex(d.type.dtype) else d
+
+
+RULES = (
+    node_rule(
+        "cofactors_over_det",
+        keys=(Cofactors,),
+        apply=_cofactors_over_det,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="The derivative of the log of a determinant is the inverse, of matrices whose determinant overflows too.",
+        example=lambda x: Cofactors()(_square(x), divide(x[..., 0, 0], Det()(_square(x)))),
+    ),
+    node_rule(
+        "det_of_few_rows",
+        keys=(Det,),
+        apply=_det_of_few_rows,
+        phase=SPECIALIZE,
+        kind=REASSOCIATES,
+        why="The nine products of three rows take a fraction of LU factors: no pivot is looked for, nothing divided.",
+        example=lambda x: Det()(x[..., : x.shape[-2]]),
+    ),
+    node_rule(
+        "log_of_det",
+        keys=(log,),
+        apply=_log_of_det,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="The determinant of a hundred rows overflows or underflows; its logarithm does not.",
+        below=(Det,),
+        example=lambda x: log(Det()(lower(x) + lower(x).T)),
+    ),
+    node_rule(
+        "log_of_absolute_det",
+        keys=(log,),
+        apply=_log_of_size,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="The determinant of a hundred rows overflows or underflows; its logarithm does not.",
+        below=(absolute,),
+        example=lambda x: log(absolute(Det()(lower(x) + lower(x).T))),
+    ),
+    node_rule(
+        "det_of_triangular",
+        keys=(Det,),
+        apply=_det_of_triangular,
+        phase=SPECIALIZE,
+        kind=REASSOCIATES,
+        why="The determinant of a triangular matrix is the product of its diagonal.",
+        example=lambda x: Det()(lower(x)),
+    ),
+    node_rule(
+        "slogdet_of_triangular",
+        keys=(SlogDet,),
+        apply=_slogdet_of_triangular,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="The determinant of a triangular matrix is the product of its diagonal.",
+        example=lambda x: list(SlogDet()(lower(x))),
+    ),
+    node_rule(
+        "det_of_positive_definite",
+        keys=(Det,),
+        apply=_det_of_definite,
+        phase=SPECIALIZE,
+        kind=REASSOCIATES,
+        why="A Cholesky factor takes half the work of LU factors, and what else is asked of the matrix shares it.",
+        example=lambda x: Det()(definite(x)),
+    ),
+    node_rule(
+        "slogdet_of_positive_definite",
+        keys=(SlogDet,),
+        apply=_slogdet_of_definite,
+        phase=SPECIALIZE,
+        kind=REASSOCIATES,
+        why="A Cholesky factor takes half the work of LU factors, and what else is asked of the matrix shares it.",
+        example=lambda x: list(SlogDet()(definite(x))),
+    ),
+)

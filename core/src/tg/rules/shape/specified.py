@@ -1,0 +1,80 @@
+"""Shapes that users state: once stated, what follows needs no statement of its own.
+
+That a length is the stated one has a check of its own, made when the program was imported; from then on it is known.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tg.ops.elementwise.cast import Cast
+from tg.ops.elementwise.record import Elementwise
+from tg.ops.shape import SpecifyShape
+from tg.rewrite.phases import CANONICALIZE, EXACT
+from tg.rewrite.rule import node_rule
+from tg.rules.shape.outward import applied
+from tg.rules.shape.terms import entries, is_shape_of, made_by, same_shape
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Apply, Variable
+
+
+def _twice(node: Apply, outputs: Any) -> Variable | None:
+    """The lengths that either states."""
+    op: Any = node.op
+    (x, *_) = node.inputs
+    inner = made_by(x, SpecifyShape)
+    if not inner:
+        return None
+    assert x.apply is not None
+    pairs = zip(entries(x.apply), entries(node), strict=True)
+    lengths = [a if isinstance(a, int) else b for a, b in pairs]
+    field = tuple(n if isinstance(n, int) else None for n in lengths)
+    sizes = [n for n in lengths if not isinstance(n, int)]
+    return SpecifyShape(field, op.what)(x.inputs[0], *sizes)  # type: ignore[no-any-return]
+
+
+def _elementwise(node: Apply, outputs: Any) -> Variable | None:
+    """What elements become does not depend on what is known of their shape, unless it shows that they repeat."""
+    operands = [v.inputs[0] if _is_statement(v) else v for v in node.inputs]
+    return None if all(a is b for a, b in zip(operands, node.inputs, strict=True)) else applied(node.op, operands)
+
+
+def _is_statement(v: Variable) -> bool:
+    if not made_by(v, SpecifyShape):
+        return False
+    given, stated = v.inputs[0].type.shape, v.type.shape
+    return is_shape_of(v.inputs[0], v.shape) and all(a == 1 or b != 1 for a, b in zip(given, stated, strict=True))
+
+
+RULES = (
+    node_rule(
+        "specify_shape_known",
+        keys=(SpecifyShape,),
+        apply=same_shape,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="It says nothing new.",
+        example=lambda x: SpecifyShape(x.type.shape)(x),
+    ),
+    node_rule(
+        "specify_shape_twice",
+        keys=(SpecifyShape,),
+        below=(SpecifyShape,),
+        apply=_twice,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="One statement holds all lengths.",
+        example=lambda x: SpecifyShape(x.type.shape)(SpecifyShape(x.type.shape, "first")(x)),
+    ),
+    node_rule(
+        "elementwise_of_specified",
+        keys=(Elementwise, Cast),
+        below=(SpecifyShape,),
+        apply=_elementwise,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Rules of functions meet one another, and the lengths are known all the same.",
+        example=lambda x: -SpecifyShape(x.type.shape)(x),
+    ),
+)

@@ -1,0 +1,438 @@
+"""Rules of sums of exponentials: the stable forms of what users write out."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tg.graph.nodes import Constant
+from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, multiply, subtract
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import greater, isfinite, less, not_equal, where
+from tg.ops.elementwise.exponential import exp, log, log1p, softplus
+from tg.ops.reduction import Reduce
+from tg.ops.shape import ExpandDims, axis_length, broadcast_to, expand_dims_at
+from tg.ops.shape_ops import BroadcastTo
+from tg.ops.softmax import LogSoftmax, LogSumExp, Softmax, WeightedLogSumExp, log_softmax
+from tg.rewrite.pattern import is_made_by
+from tg.rewrite.phases import CANONICALIZE, DIFFERENTIATE, REASSOCIATES, STABILIZE
+from tg.rewrite.rule import node_rule
+from tg.rules.elementwise.arithmetic import is_not_negative
+from tg.rules.elementwise.arithmetic.trees import is_shaped_like
+from tg.rules.elementwise.exponential.terms import aligned_sum_of_exp, share_of_sum, sum_of_exp
+from tg.rules.shape import made_by
+from tg.rules.shape.moved import MOVED, Moved
+from tg.types.dtypes import is_float
+from tg.types.lengths import is_natural, product
+from tg.types.lengths import subtract as difference
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Apply, Variable
+    from tg.rules.elementwise.exponential.terms import SumOfExp
+
+
+FACTORS: Final = 4  # beside an exponential over the sum of all
+
+
+def _logsumexp(node: Apply, outputs: Any) -> Variable | None:
+    total = Moved.of(node.inputs[0], *MOVED).then(sum_of_exp)
+    return None if total is None else total.again(_log_of)
+
+
+def _log_of(total: SumOfExp) -> Variable:
+    return LogSumExp(total.axes)(total.x)  # type: ignore[no-any-return]
+
+
+def _logsumexp_of_multiple(node: Apply, outputs: Any) -> Variable | None:
+    """log(sum(exp(x)) * c) or log(sum(exp(x)) / c) for a scalar c, or several numbers.
+
+    It is NaN for a negative one, but where the sum is 0: that is -0.0 then.
+    """
+    (y,) = node.inputs
+    v, c = y.inputs
+    total = Moved.of(v, ExpandDims).then(sum_of_exp)
+    if total is None or not (c.type.ndim == 0 or isinstance(c, Constant)):
+        return None
+    value = total.again(_log_of)
+    is_product = is_made_by(y, multiply)
+    scaled: Variable = add(value, log(c)) if is_product else subtract(value, log(c))
+    if is_not_negative(c):
+        return scaled
+    if isinstance(c, Constant):
+        return None
+    some = cast_variable(not_equal(value, -np.inf), value.type.dtype)  # 0 of no terms
+    one = where(less(value, np.inf), some, value)  # NaN and infinities meet c as the sum does
+    return where(greater(c, 0), scaled, log(multiply(one, c) if is_product else divide(one, c)))
+
+
+def _softplus_of_logsumexp(node: Apply, outputs: Any) -> Variable | None:
+    """log1p(sum(exp(x)))."""
+    total = Moved.of(node.inputs[0], ExpandDims).then(sum_of_exp)
+    return None if total is None else softplus(total.again(_log_of))
+
+
+def _weighted_mean(node: Apply, outputs: Any) -> Variable | None:
+    """sum(w * exp(x)) / sum(exp(x)) as sum(w * softmax(x))."""
+    above, below = (Moved.of(v, ExpandDims) for v in node.inputs)
+    both = above.together(below)
+    mean = None if both is None else both.then(lambda pair: _mean_of(*pair))
+    return None if mean is None else mean.here()
+
+
+def _mean_of(above: Variable, below: Variable) -> Variable | None:
+    op, total = made_by(above, Reduce), sum_of_exp(below)
+    if not op or op.fn is not add or total is None or op.axes != total.axes:
+        return None
+    (product,) = above.inputs
+    if not is_made_by(product, multiply):
+        return None
+    for powers, w in (product.inputs, product.inputs[::-1]):
+        if is_made_by(powers, exp) and powers.inputs[0] is total.x:
+            return _nan_of_nothing(Reduce(add, op.axes)(multiply(w, share_of_sum(total))), total)
+    return None
+
+
+def _nan_of_nothing(mean: Variable, found: SumOfExp) -> Variable:
+    """A mean over the axes of a sum of exponentials, divided by 0 where one of them may be, and is, empty."""
+    if is_natural(difference(product(tuple(found.x.shape[k] for k in found.axes)), 1)):
+        return mean
+    count: Any = 1
+    for k in found.axes:
+        count = multiply(minimum(axis_length(found.x, k), 1), count)
+    return divide(mean, cast_variable(count, mean.type.dtype))
+
+
+def _log_softmax(node: Apply, outputs: Any) -> Variable | None:
+    y = Moved.of(node.inputs[0], *MOVED)
+    op = y.made_by(Softmax)
+    return y.again(lambda share: log_softmax(share.inputs[0], op.axis)) if op else None
+
+
+def _log_of_quotient_of_exps(node: Apply, outputs: Any) -> Variable | None:
+    """log(exp(z)) where z is x - logsumexp(x), as the softmax over several axes is written."""
+    powers = node.inputs[0]
+    if not is_made_by(powers.inputs[0], subtract):
+        return None
+    x, below = powers.inputs[0].inputs
+    op = Moved.of(below, ExpandDims).made_by(LogSumExp)
+    return powers.inputs[0] if op and _is_logsumexp(below, x, op.axes) else None
+
+
+def _extreme_beside(m: Variable, x: Variable, axes: tuple[int, ...]) -> Variable | None:
+    """The maximum of a value over some axes, where m is it and stands beside the value."""
+    top = Moved.of(m, BroadcastTo, ExpandDims).beside(axes)
+    op = None if top is None else made_by(top, Reduce)
+    return top if op and op.fn is maximum and op.axes == axes and top.inputs[0] is x else None  # type: ignore[union-attr]
+
+
+def _is_plain_number(c: Variable) -> bool:
+    return isinstance(c, Constant) and c.data.size == 1 and bool(np.isfinite(c.data).all())
+
+
+def _softmax_of_shifted(node: Apply, outputs: Any) -> Variable | None:
+    """Softmax(x + c), and Softmax(x - m) or Softmax(x + m) where m is the maximum or the logsumexp of x."""
+    op: Any = node.op
+    (y,) = node.inputs
+    if not is_float(y.type.dtype):
+        return None
+    x, m = y.inputs
+    if not is_shaped_like(x, y):  # along an axis that m repeats, what is computed of x alone has one element
+        return None
+    if _is_plain_number(m):
+        return op(x)  # type: ignore[no-any-return]
+    if _extreme_beside(m, x, (op.axis,)) is not None or _is_logsumexp(m, x, (op.axis,)):
+        return op(x)  # type: ignore[no-any-return]
+    return None
+
+
+def _is_logsumexp(m: Variable, x: Variable, axes: tuple[int, ...]) -> bool:
+    total = Moved.of(m, ExpandDims).with_axes(axes)
+    op = None if total is None else made_by(total, LogSumExp)
+    return bool(op) and op.axes == axes and total.inputs[0] is x  # type: ignore[union-attr]
+
+
+def _logsumexp_of_shifted(node: Apply, outputs: Any) -> Variable | None:
+    """LogSumExp(x + c) as LogSumExp(x) + c for a number c."""
+    op: Any = node.op
+    (y,) = node.inputs
+    if not is_float(y.type.dtype):
+        return None
+    x, c = y.inputs
+    if not _is_plain_number(c) or not is_shaped_like(x, y):
+        return None
+    assert y.apply is not None
+    return y.apply.op(op(x), Constant(c.data.reshape(())))  # type: ignore[attr-defined, no-any-return]
+
+
+def _shifted_back(node: Apply, outputs: Any) -> Variable | None:
+    """LogSumExp(x - m) + m where m is the maximum of x."""
+    for v, m in (node.inputs, node.inputs[::-1]):
+        total = Moved.of(v, ExpandDims)
+        both = total.together(Moved.of(m, ExpandDims)) if total.made_by(LogSumExp) else None
+        whole = None if both is None else both.then(lambda pair: _whole_of(*pair))
+        if whole is not None:
+            return whole.here()
+    return None
+
+
+def _whole_of(total: Variable, top: Variable) -> Variable | None:
+    """LogSumExp(x), where total is that of x - m, for the maximum m of x."""
+    op = made_by(total, LogSumExp)
+    if not op or not is_made_by(total.inputs[0], subtract):
+        return None
+    x, shift = total.inputs[0].inputs
+    if not is_shaped_like(x, total.inputs[0]) or _extreme_beside(shift, x, op.axes) is not top:
+        return None
+    return op(x)  # type: ignore[no-any-return]
+
+
+def _of_weights(node: Apply, outputs: Any) -> Variable | None:
+    """LogSumExp(log(w) + x), and LogSumExp(log(w))."""
+    op: Any = node.op
+    (y,) = node.inputs
+    if not is_float(y.type.dtype):
+        return None
+    weights = Moved.of(y, *MOVED).then(lambda v: v.inputs[0] if is_made_by(v, log) else None)
+    if weights is not None:
+        return log(Reduce(add, op.axes)(weights.here()))
+    if not is_made_by(y, add):
+        return None
+    for a, x in (y.inputs, y.inputs[::-1]):
+        weights = Moved.of(a, *MOVED).then(lambda v: v.inputs[0] if is_made_by(v, log) else None)
+        if weights is not None:
+            return WeightedLogSumExp(op.axes)(broadcast_to(weights.here(), y.shape), broadcast_to(x, y.shape))  # type: ignore[no-any-return]
+    return None
+
+
+def _log_of_weighted_share(node: Apply, outputs: Any) -> Variable | None:
+    """log(Softmax(log(w) + x)), also of some of the shares."""
+    found = Moved.of(node.inputs[0], *MOVED).then(_log_of_weighted)
+    return None if found is None else found.here()
+
+
+def _log_of_weighted(share: Variable) -> Variable | None:
+    """The logarithm of a Softmax of log(w) + x."""
+    op = made_by(share, Softmax)
+    if not op or share.apply is None:
+        return None
+    (y,) = share.apply.inputs
+    plain = LogSumExp((op.axis,))(y).apply
+    total = None if plain is None else _of_weights(plain, ())
+    return None if total is None else subtract(y, expand_dims_at(total, (op.axis,)))
+
+
+def _weighted_share(node: Apply, outputs: Any) -> Variable | None:
+    """Softmax(log(w) + x) as a product with w."""
+    op: Any = node.op
+    (y,) = node.inputs
+    if not is_float(y.type.dtype) or not is_made_by(y, add):
+        return None
+    for a, x in (y.inputs, y.inputs[::-1]):
+        weights = Moved.of(a, *MOVED).then(lambda v: v.inputs[0] if is_made_by(v, log) else None)
+        if weights is not None:
+            w, z = broadcast_to(weights.here(), y.shape), broadcast_to(x, y.shape)
+            total = expand_dims_at(WeightedLogSumExp((op.axis,))(w, z), (op.axis,))
+            return multiply(w, exp(subtract(z, total)))
+    return None
+
+
+def _log_softmax_whole(node: Apply, outputs: Any) -> Variable | None:
+    """log(Softmax(x)), and x - logsumexp(x)."""
+    x = node.inputs[0]
+    if node.key is log:
+        op = made_by(x, Softmax)
+        return LogSoftmax(op.axis)(x.inputs[0]) if op else None
+    below = Moved.of(node.inputs[1], BroadcastTo, ExpandDims)
+    op = below.made_by(LogSumExp)
+    total = below.beside(op.axes) if op and len(op.axes) == 1 else None
+    if total is None or not node.inputs[1].type.ndim or total.inputs[0] is not x or not is_float(x.type.dtype):
+        return None
+    return LogSoftmax(op.axes[0])(x)  # type: ignore[no-any-return]
+
+
+def _share(node: Apply, outputs: Any) -> Variable | None:
+    """exp(x) / sum(exp(x)), also where the exponentials have factors."""
+    above, below = node.inputs
+    if not is_float(above.type.dtype):
+        return None
+    factors: list[Variable] = []
+    while not is_made_by(above, exp):
+        if not is_made_by(above, multiply) or len(factors) == FACTORS:
+            return None
+        a, b = above.inputs
+        above, w = (a, b) if is_made_by(a, exp) or is_made_by(a, multiply) else (b, a)
+        factors.append(w)
+    found = aligned_sum_of_exp(below)
+    if found is None or above.inputs[0] is not found.x or _is_stable(found.x):
+        return None
+    return functools.reduce(multiply, reversed(factors), share_of_sum(found))
+
+
+def _is_stable(x: Variable) -> bool:
+    """Whether the largest element has been taken off, unless it is infinite (`tg.ops.softmax.powers_of`)."""
+    if not is_made_by(x, subtract):
+        return False
+    shift = Moved.of(x.inputs[1], ExpandDims)
+    return shift.then(lambda v: v if is_made_by(v, where) and is_made_by(v.inputs[0], isfinite) else None) is not None
+
+
+def _sum(x: Variable, *axes: int) -> Variable:
+    return Reduce(add, axes or (-1,))(x)  # type: ignore[no-any-return]
+
+
+def _kept(x: Variable, *axes: int) -> Variable:
+    return ExpandDims(axes or (-1,))(x)  # type: ignore[no-any-return]
+
+
+RULES = (
+    node_rule(
+        "softmax_from_quotient",
+        keys=(divide,),
+        apply=_share,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="inf / inf is NaN once exp(x) overflows.",
+        example=lambda x: exp(x) / _kept(_sum(exp(x))),
+        below=(exp, multiply),
+    ),
+    node_rule(
+        "logsumexp_from_log",
+        keys=(log,),
+        apply=_logsumexp,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="exp(x) overflows and vanishes where log(sum(exp(x))) does not.",
+        example=lambda x: log(_sum(exp(x))),
+        below=(Reduce, *MOVED),
+    ),
+    node_rule(
+        "logsumexp_from_log_of_multiple",
+        keys=(log,),
+        apply=_logsumexp_of_multiple,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="exp(x) overflows and vanishes where the logarithm of the mean of exponentials does not.",
+        example=lambda x: log(_sum(exp(x)) / 4),
+        below=(multiply, divide),
+    ),
+    node_rule(
+        "softplus_of_logsumexp",
+        keys=(log1p,),
+        apply=_softplus_of_logsumexp,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="exp(x) overflows where log(1 + sum(exp(x))) does not.",
+        example=lambda x: log1p(_sum(exp(x))),
+        below=(Reduce, ExpandDims),
+    ),
+    node_rule(
+        "mean_weighted_by_softmax",
+        keys=(divide,),
+        apply=_weighted_mean,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="inf / inf is NaN once exp(x) overflows; its gradient is to be that of the sum.",
+        example=lambda w, x: _sum(w * exp(x)) / _sum(exp(x)),
+        below=(Reduce, ExpandDims),
+    ),
+    node_rule(
+        "log_of_softmax",
+        keys=(log,),
+        apply=_log_softmax,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="A softmax vanishes where its logarithm does not.",
+        example=lambda x: log(Softmax(-1)(x)),
+        below=(Softmax, *MOVED),
+    ),
+    node_rule(
+        "log_of_softmax_over_axes",
+        keys=(log,),
+        apply=_log_of_quotient_of_exps,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="A softmax vanishes where its logarithm does not.",
+        example=lambda x: log(exp(x - _kept(LogSumExp((-2, -1))(x), -2, -1))),
+        below=(exp,),
+    ),
+    node_rule(
+        "softmax_of_shifted",
+        keys=(Softmax,),
+        apply=_softmax_of_shifted,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="A softmax does not see what is added along its axis, and takes out the maximum itself.",
+        example=lambda x: Softmax(-1)(x + 3),
+        below=(add, subtract),
+    ),
+    node_rule(
+        "logsumexp_of_shifted",
+        keys=(LogSumExp,),
+        apply=_logsumexp_of_shifted,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="One sum in place of one for each element.",
+        example=lambda x: LogSumExp((-1,))(x + 3),
+        below=(add, subtract),
+    ),
+    node_rule(
+        "logsumexp_shifted_back",
+        keys=(add,),
+        apply=_shifted_back,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="The maximum is taken out by the op itself.",
+        example=lambda x: LogSumExp((-1,))(x - _kept(_top(x))) + _top(x),
+        below=(LogSumExp, ExpandDims),
+    ),
+)
+
+
+FORMS = (
+    node_rule(
+        "log_of_weighted_share",
+        keys=(log,),
+        apply=_log_of_weighted_share,
+        phase=DIFFERENTIATE,
+        kind=REASSOCIATES,
+        why="The logarithm of a share has a slope by the weights of the others, also where these are 0.",
+        example=lambda w, x: log(Softmax(-1)(log(w) + x)),
+        below=(Softmax, *MOVED),
+    ),
+    node_rule(
+        "log_softmax_from_log",
+        keys=(log, subtract),
+        apply=_log_softmax_whole,
+        phase=DIFFERENTIATE,
+        kind=REASSOCIATES,
+        why="A softmax vanishes where its logarithm does not.",
+        example=lambda x: log(Softmax(-1)(x)),
+        below=(Softmax, ExpandDims, BroadcastTo),
+    ),
+    node_rule(
+        "weighted_softmax",
+        keys=(Softmax,),
+        apply=_weighted_share,
+        phase=DIFFERENTIATE,
+        kind=REASSOCIATES,
+        why="log(w) has no slope at a weight of 0, where the share has one.",
+        example=lambda w, x: Softmax(-1)(log(w) + x),
+        below=(add,),
+    ),
+    node_rule(
+        "weighted_logsumexp",
+        keys=(LogSumExp,),
+        apply=_of_weights,
+        phase=DIFFERENTIATE,
+        kind=REASSOCIATES,
+        why="log(w) has no slope at a weight of 0, where log(sum(w * exp(x))) has one.",
+        example=lambda w, x: LogSumExp((-1,))(log(w) + x),
+        below=(add, log, *MOVED),
+    ),
+)
+
+
+def _top(x: Variable) -> Variable:
+    return Reduce(maximum, (-1,), total=True)(x)  # type: ignore[no-any-return]
