@@ -128,6 +128,7 @@ style: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.commits
 
 format: $(STAMP)
 	$(BIN)/ruff format .
