@@ -1,4 +1,4 @@
-"""The layers of core, from the contract that import-linter holds, and the packages of tg-native, by their first lines."""
+"""The layers of core, from the contract that import-linter holds, and the packages of tg-native."""
 
 from __future__ import annotations
 
