@@ -13,7 +13,8 @@ from tg.graph.nodes import Apply, Constant, Variable
 from tg.graph.op import Op
 from tg.ops.catalog import FAMILIES, NAMES
 from tg.plugin import hookspecs
-from tg.types.lengths import AxisLength, Derived, Length
+from tg.types.atoms import AxisLength, Derived
+from tg.types.lengths import Length
 from tg.types.tensor_type import TensorType
 
 ROOT = Path(__file__).parents[2]

@@ -7,32 +7,25 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tg.errors import ShapeError, SymbolicError
-from tg.types import lengths
+from tg.types import lengths, magnitudes, requirements
+from tg.types.atoms import AxisLength, Derived, ScalarValue, words
 from tg.types.lengths import (
-    AxisLength,
-    Derived,
     Length,
-    Requirements,
-    ScalarValue,
     add,
-    atoms,
-    broadcast,
-    evaluate,
     floor_divide,
     is_natural,
-    is_not_one,
     maximum,
     minimum,
     multiply,
     of_atom,
     product,
     remainder,
-    require_same,
     same,
-    substitute,
     subtract,
     whole_quotient,
 )
+from tg.types.requirements import Requirements, broadcast, is_not_one, require_same
+from tg.types.substitution import atoms, evaluate, substitute
 
 SERIALS = itertools.count()
 
@@ -378,7 +371,7 @@ def test_inner_requirements_do_not_reach_the_outer_ones():
 
 def test_without_requirements_in_force_nothing_is_recorded():
     assert require_same(P, Q) is Q
-    assert getattr(lengths._LOCAL, "sink", None) is None
+    assert getattr(requirements._LOCAL, "sink", None) is None
 
 
 @given(st.permutations(range(12)))
@@ -484,14 +477,14 @@ def doubled(n, m, times):
 
 def test_what_stands_in_a_length_many_times_is_looked_at_once():
     n = doubled(N, M, 60)  # 2**60 words
-    assert lengths.words(n) > 2**60
+    assert words(n) > 2**60
     numbers = {ATOMS[0]: 5, ATOMS[1]: 3}
     assert evaluate(n, numbers.get) == doubled(5, 3, 60)
     assert set(atoms(n)) == {ATOMS[0], ATOMS[1]}
     assert substitute(n, {ATOMS[3]: 1}) is n
     assert substitute(n, numbers) == doubled(5, 3, 60)
-    assert not lengths.is_exact(n)
-    assert lengths.magnitude(n) == np.inf
+    assert not magnitudes.is_exact(n)
+    assert magnitudes.magnitude(n) == np.inf
     assert len(repr(n)) < 2_000
 
 
@@ -512,5 +505,5 @@ def test_what_broadcasts_stands_once_in_whatever_order():
     assert not same(found, broadcast(N, M))
     assert same(broadcast(found, broadcast(K, M)), found)
     assert same(broadcast(M, found), found)
-    assert lengths.words(found) == 3
+    assert words(found) == 3
     assert evaluate(found, {ATOMS[0]: 1, ATOMS[1]: 5, ATOMS[2]: 1}.get) == 5

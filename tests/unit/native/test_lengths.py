@@ -5,7 +5,9 @@ from hypothesis import strategies as st
 
 from tg.graph.frozen import ValueSlot
 from tg.types import lengths
-from tg.types.lengths import LONGEST, AxisLength, Length, ScalarValue, evaluate, of_atom
+from tg.types.atoms import AxisLength, ScalarValue
+from tg.types.lengths import LONGEST, Length, of_atom
+from tg.types.substitution import evaluate
 from tg_native.graphs.failure import Failure
 from tg_native.graphs.lengths import Lengths
 from tg_native.plan.values import Scalar

@@ -1,6 +1,8 @@
 """Where values lie: strides in C order, and axes that are gone over as one, of lengths that are known at run time."""
 
-from tg.types.lengths import AxisLength, evaluate, multiply, of_atom, times
+from tg.types.atoms import AxisLength
+from tg.types.lengths import multiply, of_atom, times
+from tg.types.substitution import evaluate
 from tg_native.plan.values import TERMS, Array, collapsed, count, row_major
 
 OWNER = object()

@@ -23,7 +23,8 @@ from tg.rules.indexing.bounds import (
     is_unique,
     steps_of,
 )
-from tg.types import lengths
+from tg.types import lengths, substitution
+from tg.types.atoms import AxisLength as AxisAtom
 
 TOP = np.iinfo(np.int64).max
 HOSTILE = (0, 1, -1, 2, 3, 5, 7, -2, -8, 127, -128, 255, 300, 2**31, -(2**31), TOP, -TOP, -TOP - 1, 2**53, 2**62)
@@ -256,9 +257,9 @@ def at(length, known):
     by_owner = {(id(v), axis): n for (v, axis), n in known.items()}
 
     def value_of(atom):
-        return by_owner.get((id(atom.owner), atom.axis)) if type(atom) is lengths.AxisLength else None
+        return by_owner.get((id(atom.owner), atom.axis)) if type(atom) is AxisAtom else None
 
-    return None if length is None else lengths.evaluate(length, value_of)
+    return None if length is None else substitution.evaluate(length, value_of)
 
 
 # the order of lengths
@@ -355,7 +356,7 @@ def test_an_order_of_lengths_that_is_shown_holds(number):
         for first, second, free in itertools.product(range(2, 7), range(7), (-(2**40), -7, 0, 2, 5, 9)):
             known = ((x, first), (y, second), (k, min(max(free, 2), 5)), (i, free), (c, first - 2))
             value_of = owned_by({id(v): value for v, value in known})
-            assert lengths.evaluate(a, value_of) <= lengths.evaluate(b, value_of)
+            assert substitution.evaluate(a, value_of) <= substitution.evaluate(b, value_of)
 
 
 def owned_by(known):

@@ -12,7 +12,7 @@ import tg
 from tg.graph.nodes import size_value
 from tg.ops.indexing import window
 from tg.rules.indexing.windows import Window, are_apart, canonical, composed, is_inside, within
-from tg.types import lengths
+from tg.types import lengths, substitution
 
 X, Y, K = tg.vector("x"), tg.vector("y"), tg.tensor("k", shape=(), dtype="int64")
 C = tg.clip(K, 0, 3)
@@ -40,7 +40,7 @@ def some_window(rng):
 
 
 def at(value, given):
-    return lengths.evaluate(value, lambda atom: given.get(id(getattr(atom, "owner", None))))
+    return substitution.evaluate(value, lambda atom: given.get(id(getattr(atom, "owner", None))))
 
 
 def positions(w, n, given):

@@ -21,7 +21,7 @@ from tg.rules.indexing.windows import (
     window_of_index,
     within,
 )
-from tg.types import lengths
+from tg.types import lengths, substitution
 
 STEPS = (-3, -2, -1, 1, 2, 3)
 
@@ -273,7 +273,7 @@ def test_the_part_of_a_window_that_lies_in_a_piece(number):
 
 
 def at(length, n):
-    return lengths.evaluate(length, lambda atom: n if atom.owner is X else None)
+    return substitution.evaluate(length, lambda atom: n if atom.owner is X else None)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 import tg
 from tg.errors import ShapeError
-from tg.types import lengths
+from tg.types import signs
 from tg.types.tensor_type import TensorType
 
 VALUE = np.array([1.0, 2.0, 4.0])
@@ -66,8 +66,8 @@ def test_a_type_has_no_length_below_0():
 def test_no_bound_is_tried_of_what_one_look_refutes(monkeypatch):
     """A chain of slices of what was joined before asks for signs of lengths that grow: most are negative at 0."""
     tried: list[object] = []
-    original = lengths._is_natural_with
-    monkeypatch.setattr(lengths, "_is_natural_with", lambda *args: tried.append(args) or original(*args))
+    original = signs._is_bounded_with
+    monkeypatch.setattr(signs, "_is_bounded_with", lambda *args: tried.append(args) or original(*args))
     y = tg.vector("x")
     for _ in range(40):
         y = tg.concatenate([y, y[:2]])

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from tg.graph.traversal import key_of
 from tg.ops.elementwise.record import Elementwise
-from tg.types.lengths import AxisLength, same
+from tg.types.atoms import AxisLength
+from tg.types.lengths import same
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable

@@ -23,7 +23,7 @@ from tg.ops.reduction import any as reduce_any
 from tg.ops.reduction import total_max
 from tg.ops.shape import expand_dims_at, swapaxes
 from tg.types.dtypes import numpy_dtype
-from tg.types.lengths import atoms
+from tg.types.substitution import atoms
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable
 

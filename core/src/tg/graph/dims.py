@@ -12,14 +12,16 @@ from tg.errors import InputError, ShapeError, message
 from tg.graph.checks import Check, Descriptor
 from tg.graph.nodes import as_size_variable
 from tg.graph.operators import NAMESPACE
-from tg.types.lengths import AxisLength, Length, NamedLength, atoms, evaluate, same
+from tg.types.atoms import AxisLength, NamedLength
+from tg.types.lengths import Length, same
+from tg.types.substitution import atoms, evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tg.graph.function_graph import FunctionGraph
     from tg.graph.nodes import Variable
-    from tg.types.lengths import Atom
+    from tg.types.atoms import Atom
     from tg.types.tensor_type import TensorType
 
     Place = tuple[int, int]  # an input, and an axis from the front

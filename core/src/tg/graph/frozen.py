@@ -13,7 +13,10 @@ from tg.graph.checks import Check
 from tg.graph.collector import paused
 from tg.graph.nodes import Constant, Variable, apply
 from tg.graph.operators import NAMESPACE
-from tg.types.lengths import AxisLength, Length, Requirements, ScalarValue, atoms, is_large, of_atom
+from tg.types.atoms import AxisLength, ScalarValue
+from tg.types.lengths import Length, is_large, of_atom
+from tg.types.requirements import Requirements
+from tg.types.substitution import atoms
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:

@@ -32,7 +32,9 @@ from tg.graph.nodes import Apply, Constant, Variable, as_size_variable, describe
 from tg.graph.op import Op
 from tg.graph.operators import NAMESPACE
 from tg.graph.traversal import key_of, sorted_applies
-from tg.types.lengths import BROADCAST_HINT, AxisLength, Length, Requirements, of_atom, same
+from tg.types.atoms import AxisLength
+from tg.types.lengths import Length, of_atom, same
+from tg.types.requirements import BROADCAST_HINT, Requirements
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:

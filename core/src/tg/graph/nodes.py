@@ -17,8 +17,11 @@ import numpy as np
 from tg.errors import InputError, ShapeError, message
 from tg.graph import loc as locs
 from tg.graph.operators import NAMESPACE, Operators
-from tg.types.lengths import AxisLength, Derived, Length, NamedLength, ScalarValue, is_exact, is_large, of_atom, written
+from tg.types.atoms import AxisLength, Derived, NamedLength, ScalarValue
+from tg.types.lengths import Length, is_large, of_atom
+from tg.types.magnitudes import is_exact
 from tg.types.tensor_type import TensorType
+from tg.types.text import written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,7 +14,9 @@ from tg.graph.frozen import ValueSlot
 from tg.link.colour import colours
 from tg.ops.control import lower_checks
 from tg.ops.shape import AxisLength
-from tg.types import lengths
+from tg.types import lengths, substitution
+from tg.types.atoms import AxisLength as AxisAtom
+from tg.types.atoms import Derived
 from tg.types.lengths import Length
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from tg.graph.frozen import FrozenGraph, Node
     from tg.graph.op import InnerInput
-    from tg.types.lengths import Atom
+    from tg.types.atoms import Atom
 
 OPERATORS: Final = {
     "//": "floor_divide",
@@ -158,9 +160,9 @@ class _HostWriter:
     def _owners(self, length: int | Length | None) -> set[int]:
         """The values that must be computed to know a length: not inputs of which it is just the length."""
         found = set()
-        for atom in lengths.atoms(length):
+        for atom in substitution.atoms(length):
             number = _owner(atom)
-            if type(atom) is not lengths.AxisLength or number >= self.graph.arity:
+            if type(atom) is not AxisAtom or number >= self.graph.arity:
                 found.add(number)
         return found
 
@@ -171,7 +173,7 @@ class _HostWriter:
         if static is not None:
             return static
         if source < self.graph.arity:
-            return lengths.of_atom(lengths.AxisLength(ValueSlot(source), axis))
+            return lengths.of_atom(AxisAtom(ValueSlot(source), axis))
         return self.graph.symbolic[source].shape[axis]
 
     def _node(self, number: int, node: Node) -> str:
@@ -219,10 +221,10 @@ class _HostWriter:
         return " + ".join(products)
 
     def _atom(self, atom: Atom) -> str:
-        if type(atom) is lengths.Derived:
+        if type(atom) is Derived:
             return f"{OPERATORS[atom.kind]}({self._text(atom.lhs)}, {self._text(atom.rhs)})"
         name = self.name(_owner(atom))
-        return f"{name}.shape[{atom.axis}]" if type(atom) is lengths.AxisLength else f"int({name})"
+        return f"{name}.shape[{atom.axis}]" if type(atom) is AxisAtom else f"int({name})"
 
 
 def _owner(atom: Atom) -> int:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tg.errors import NoRuleError, TgError, message
 from tg.link.declines import Declines
-from tg.types import lengths
+from tg.types import substitution
+from tg.types.atoms import ScalarValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -121,9 +122,9 @@ def _deciding_a_length(op: Op) -> tuple[FrozenGraph, int] | None:
     for graph in op.inner_graphs():
         makers = {number: k for k, node in enumerate(graph.nodes) for number in node.outputs}
         for number in graph.outputs:
-            for atom in (a for n in graph.symbolic[number].shape for a in lengths.atoms(n)):
+            for atom in (a for n in graph.symbolic[number].shape for a in substitution.atoms(n)):
                 owner = getattr(getattr(atom, "owner", None), "number", number)
-                if type(atom) is lengths.ScalarValue or owner >= graph.arity:
+                if type(atom) is ScalarValue or owner >= graph.arity:
                     return graph, makers[owner if owner in makers else number]
     return None
 

@@ -13,9 +13,9 @@ from tg.ops.family import Family
 from tg.ops.indexing import flip, read_slices, slice_axis
 from tg.ops.shape import Concatenate, broadcast_to, expand_dims, expand_dims_at, reshape, squeeze, transpose
 from tg.types.lengths import Length, product
-from tg.types.lengths import broadcast as broadcast_lengths
 from tg.types.lengths import remainder as remainder_length
 from tg.types.lengths import subtract as subtract_lengths
+from tg.types.requirements import broadcast as broadcast_lengths
 from tg.variables.conversion import as_variable, axes_from_end, axis_from_end, known_integer
 
 if TYPE_CHECKING:

@@ -29,8 +29,9 @@ from tg.ops.shape import (
     with_lengths,
 )
 from tg.types.dtypes import is_complex, is_float
-from tg.types.lengths import broadcast, product, require_same, same
 from tg.types.lengths import multiply as multiply_lengths
+from tg.types.lengths import product, same
+from tg.types.requirements import broadcast, require_same
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, axis_from_end, known_integer, promoted
 

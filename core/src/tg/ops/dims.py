@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, final
 
 from tg.errors import ShapeError, message
 from tg.graph.op import Op
-from tg.types.lengths import NamedLength, of_atom
+from tg.types.atoms import NamedLength
+from tg.types.lengths import of_atom
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:

@@ -18,9 +18,10 @@ from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, greater, less, not_equal, where
 from tg.ops.indexing import take
 from tg.ops.shape import broadcast_to
+from tg.types.atoms import AxisLength, NamedLength
 from tg.types.dtypes import is_integer
-from tg.types.lengths import AxisLength, Length, NamedLength, same
-from tg.types.lengths import broadcast as broadcast_lengths
+from tg.types.lengths import Length, same
+from tg.types.requirements import broadcast as broadcast_lengths
 from tg.variables.conversion import as_variable, plain_integer
 
 if TYPE_CHECKING:

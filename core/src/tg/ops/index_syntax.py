@@ -23,12 +23,13 @@ from tg.ops.indexing import MODES as WRAPPING
 from tg.ops.indexing import Gather, Nonzero, inside_axis, move_front, read_slices, take, wrap_index
 from tg.ops.shape import expand_dims_at, reshape, specify_shape, squeeze, with_lengths
 from tg.types.dtypes import is_integer
-from tg.types.lengths import LONGEST, Length, is_exact, is_natural, magnitude, product, same
+from tg.types.lengths import LONGEST, Length, is_natural, product, same
 from tg.types.lengths import add as add_lengths
 from tg.types.lengths import floor_divide as divide_lengths
 from tg.types.lengths import maximum as max_length
 from tg.types.lengths import minimum as min_length
 from tg.types.lengths import subtract as subtract_lengths
+from tg.types.magnitudes import is_exact, magnitude
 from tg.variables.conversion import as_variable, holds_variable, plain_integer
 
 if TYPE_CHECKING:

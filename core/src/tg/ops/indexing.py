@@ -33,8 +33,9 @@ from tg.ops.shape import (
     transpose,
 )
 from tg.types.dtypes import is_float, is_integer, is_unsigned
-from tg.types.lengths import Length, require_same, same
+from tg.types.lengths import Length, same
 from tg.types.lengths import subtract as subtract_lengths
+from tg.types.requirements import require_same
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, axes_from_end, axis_from_end, need_axes, plain_integer
 

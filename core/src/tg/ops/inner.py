@@ -18,14 +18,15 @@ from tg.graph.nodes import Constant, Variable, size_value
 from tg.graph.traversal import key_of
 from tg.ops.shape_ops import AxisLength
 from tg.ops.updating import Updating
-from tg.types import lengths
+from tg.types import requirements, substitution
+from tg.types.atoms import AxisLength as AxisAtom
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from tg.graph.frozen import FrozenGraph
-    from tg.types.lengths import Atom
+    from tg.types.atoms import Atom
 
 
 _REPEATED: ContextVar[str] = ContextVar("repeated", default="")
@@ -82,12 +83,12 @@ def inner_types(name: str, graph: FrozenGraph, inputs: Sequence[TensorType], *, 
     for k, (given, needed) in enumerate(zip(inputs, graph.input_types, strict=True)):
         if given.dtype != needed.dtype or len(given.shape) != len(needed.shape):
             raise InputError(message(f"{name}: operand {k}: found {given}, needed {needed}"))
-    with lengths.Requirements() as needs:
+    with requirements.Requirements() as needs:
         types = types_for(graph, inputs)
-    known = frozenset(a for t in inputs for n in t.shape for a in lengths.atoms(n))
+    known = frozenset(a for t in inputs for n in t.shape for a in substitution.atoms(n))
     for a, b, what, broadcasts in needs.found if requires else ():  # what else must be equal the graph has checks for
-        if known.issuperset((*lengths.atoms(a), *lengths.atoms(b))):
-            lengths.require_same(a, b, lambda what=what: what, broadcasts=broadcasts)  # type: ignore[misc]
+        if known.issuperset((*substitution.atoms(a), *substitution.atoms(b))):
+            requirements.require_same(a, b, lambda what=what: what, broadcasts=broadcasts)  # type: ignore[misc]
     outputs = [types[k] for k in graph.outputs]
     inside = [t.with_shape([n if n is None else needs.resolve(n) for n in t.shape]) for t in outputs]
     return InnerTypes(tuple(inside), tuple(_outer(t, known) for t in inside), known)
@@ -95,7 +96,9 @@ def inner_types(name: str, graph: FrozenGraph, inputs: Sequence[TensorType], *, 
 
 def _outer(t: TensorType, known: Collection[Atom]) -> TensorType:
     """A type with the lengths that only the inner graph knows unknown: those made of more than the operands' atoms."""
-    return t.with_shape([None if n is None or any(a not in known for a in lengths.atoms(n)) else n for n in t.shape])
+    return t.with_shape(
+        [None if n is None or any(a not in known for a in substitution.atoms(n)) else n for n in t.shape]
+    )
 
 
 def respecialize(frozen: FrozenGraph, types: Sequence[TensorType]) -> FrozenGraph:
@@ -104,7 +107,7 @@ def respecialize(frozen: FrozenGraph, types: Sequence[TensorType]) -> FrozenGrap
     if wanted == frozen.input_types:
         return frozen
     inputs = [Variable(t, name=frozen.names.get(k)) for k, t in enumerate(wanted)]
-    with lengths.Requirements():  # found again where it is frozen, and none of the graph's that the op is in
+    with requirements.Requirements():  # found again where it is frozen, and none of the graph's that the op is in
         outputs, checks = frozen.instantiate_with_checks(inputs)
     return freeze(inputs, outputs, checks)
 
@@ -189,8 +192,8 @@ def _is_length(v: Variable) -> bool:
     """Whether a scalar follows from lengths of arrays: it is theirs inside as well, where they are captured."""
     if v.type.shape != () or v.type.dtype != "int64":
         return False
-    atoms = lengths.atoms(size_value(v))
-    return bool(atoms) and all(type(a) is lengths.AxisLength for a in atoms)
+    atoms = substitution.atoms(size_value(v))
+    return bool(atoms) and all(type(a) is AxisAtom for a in atoms)
 
 
 def copies(found: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:

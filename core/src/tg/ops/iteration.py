@@ -18,7 +18,8 @@ from tg.ops.indexing import flip
 from tg.ops.inner import captured, inner_types, repeated
 from tg.ops.loops import Cond, Scan, While
 from tg.ops.shape import concatenate, reshape, specify_shape
-from tg.types.lengths import Length, same, unheard
+from tg.types.lengths import Length, same
+from tg.types.requirements import unheard
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, is_weak, promote, weak_kind
 from tg.variables.structure import Structure, flatten, paths

@@ -29,23 +29,15 @@ from tg.ops.elementwise.arithmetic import (
 )
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import greater_equal, less, less_equal, logical_and
-from tg.types.lengths import (
-    LONGEST,
-    Derived,
-    Length,
-    ScalarValue,
-    is_exact,
-    is_exact_inside,
-    is_natural,
-    of_atom,
-    product,
-)
+from tg.types.atoms import Derived, ScalarValue
+from tg.types.lengths import LONGEST, Length, is_natural, of_atom, product
+from tg.types.magnitudes import is_exact, is_exact_inside
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.types.lengths import Atom
+    from tg.types.atoms import Atom
 
     Array = np.ndarray[Any, Any]
     Polynomial = tuple[tuple[int, tuple[int, ...]], ...]

@@ -28,7 +28,8 @@ from tg.ops.inner import (
     status_type,
 )
 from tg.ops.length_checks import size_checks
-from tg.types import lengths
+from tg.types import requirements, substitution
+from tg.types.atoms import AxisLength, ScalarValue
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class Scan(Op):
             raise ShapeError(message(f"scan: length: found {length}, needed an int64 scalar"))
         found = self._step_types(inputs)
         for t in sequences:
-            lengths.require_same(length, t.shape[0], lambda: "scan: the length and that of a sequence")
+            requirements.require_same(length, t.shape[0], lambda: "scan: the length and that of a sequence")
         for k, (before, after) in enumerate(zip(carries, found.inside, strict=False)):
             need_same("scan", k, before, after, found)
         traces = []
@@ -149,7 +150,7 @@ class Scan(Op):
     def _need_one_length(self, k: int, t: TensorType, found: InnerTypes) -> None:
         """Refuse a trace of which each step decides a length."""
         for n in t.shape:
-            for atom in lengths.atoms(n):
+            for atom in substitution.atoms(n):
                 if atom not in found.known and not self._is_captured(atom):
                     text = f"scan: result {k} of a step has a length that each step decides, needed one for all steps"
                     hint = "made before the loop it has one length, and so has what an argument size= gives"
@@ -158,7 +159,7 @@ class Scan(Op):
     def _is_captured(self, atom: Any) -> bool:
         """Whether a length inside the graph is the value of a scalar that is captured."""
         owner = getattr(atom, "owner", None)
-        if type(atom) is not lengths.ScalarValue or not isinstance(owner, ValueSlot):
+        if type(atom) is not ScalarValue or not isinstance(owner, ValueSlot):
             return False
         return self.carries + self.sequences <= owner.number < self.body.arity
 
@@ -235,7 +236,7 @@ class Scan(Op):
         pairs = zip(self.body.input_types, self._step_shapes(operands), strict=True)
         types = [t.with_shape(shape) for t, shape in pairs]
         found = inner_types("scan", self.body, types).inside[self.carries :]
-        return [tuple(int(lengths.evaluate(n, value_of)) for n in t.shape) for t in found]  # type: ignore[arg-type]
+        return [tuple(int(substitution.evaluate(n, value_of)) for n in t.shape) for t in found]  # type: ignore[arg-type]
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
@@ -266,8 +267,8 @@ def _made_at(graph: FrozenGraph, atom: Any) -> list[tuple[str, str]]:
 
 def _follows(graph: FrozenGraph, number: int) -> bool:
     """Whether the lengths of a value follow from those of the inputs of its graph."""
-    atoms = [a for n in graph.symbolic[number].shape if n is not None for a in lengths.atoms(n)]
-    return all(type(a) is lengths.AxisLength and a.owner.number < graph.arity for a in atoms)  # type: ignore[attr-defined]
+    atoms = [a for n in graph.symbolic[number].shape if n is not None for a in substitution.atoms(n)]
+    return all(type(a) is AxisLength and a.owner.number < graph.arity for a in atoms)  # type: ignore[attr-defined]
 
 
 def need_same(name: str, k: int, before: TensorType, after: TensorType, found: InnerTypes) -> None:
@@ -279,8 +280,8 @@ def need_same(name: str, k: int, before: TensorType, after: TensorType, found: I
     if before.dtype != after.dtype or len(before.shape) != len(after.shape):
         raise InputError(message(f"{name}: carry {k}: found {after} after a step, needed {before} as before"))
     for a, b in zip(before.shape, after.shape, strict=True):
-        if found.known.issuperset(lengths.atoms(b)):
-            lengths.require_same(a, b, lambda: f"{name}: carry {k} before and after a step")
+        if found.known.issuperset(substitution.atoms(b)):
+            requirements.require_same(a, b, lambda: f"{name}: carry {k} before and after a step")
 
 
 @final

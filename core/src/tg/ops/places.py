@@ -18,7 +18,7 @@ from tg.ops.indexing import Gather, Scatter, wrap_index
 from tg.ops.reduction import total_min
 from tg.ops.shape import broadcast_to, expand_dims_at, reshape, stack
 from tg.types.lengths import Length, product
-from tg.types.lengths import broadcast as broadcast_lengths
+from tg.types.requirements import broadcast as broadcast_lengths
 from tg.variables.conversion import as_variable, axis_from_end, promoted
 
 if TYPE_CHECKING:

@@ -20,9 +20,12 @@ from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.comparison import equal
 from tg.ops.elementwise.facts import is_zero
 from tg.ops.length_checks import fit_check, is_ring, size_checks
+from tg.types.atoms import ScalarValue
 from tg.types.dtypes import is_float, is_integer, numpy_dtype
-from tg.types.lengths import LONGEST, Length, ScalarValue, atoms, broadcast, equal_here, product, require_same, same
+from tg.types.lengths import LONGEST, Length, product, same
 from tg.types.lengths import add as add_lengths
+from tg.types.requirements import broadcast, equal_here, require_same
+from tg.types.substitution import atoms
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import need_axes
 

@@ -28,7 +28,8 @@ from tg.ops.reduction import any as any_of
 from tg.ops.reduction import max as max_of
 from tg.ops.shape import concatenate, ravel, reshape
 from tg.types.dtypes import float_limits, in_float32, is_complex, is_float, is_inexact, numpy_dtype, zero
-from tg.types.lengths import product, unheard
+from tg.types.lengths import product
+from tg.types.requirements import unheard
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, is_weak, promote
 from tg.variables.structure import flatten, paths, short

@@ -20,7 +20,9 @@ from tg.graph.operators import NAMESPACE
 from tg.rewrite.pattern import Matcher, term_of
 from tg.rewrite.phases import BACKEND, DIFFERENTIATE, KINDS, PHASES
 from tg.types.dtypes import COMPLEX, DTYPES, FLOATS, INTEGERS, numpy_dtype
-from tg.types.lengths import atoms, equal_here, same
+from tg.types.lengths import same
+from tg.types.requirements import equal_here
+from tg.types.substitution import atoms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

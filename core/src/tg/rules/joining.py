@@ -19,8 +19,9 @@ from tg.rewrite.rule import Pass, node_rule
 from tg.rules.shape.moved import Moved, is_repeated_along
 from tg.rules.shape.terms import entries, is_one, made_by
 from tg.types.lengths import add as add_lengths
-from tg.types.lengths import equal_here, is_natural, minimum, same
+from tg.types.lengths import is_natural, minimum, same
 from tg.types.lengths import subtract as subtract_lengths
+from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from tg.errors import InputError, ShapeError, message
 from tg.graph.dims import is_named
 from tg.graph.nodes import Variable
-from tg.types.lengths import Length, NamedLength, of_atom
+from tg.types.atoms import NamedLength
+from tg.types.lengths import Length, of_atom
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:

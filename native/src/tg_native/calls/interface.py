@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tg.ops.indexing import Slice
 from tg.ops.reduction import Reduce
 from tg.ops.shape import AxisLength, BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, Transpose
-from tg.types import lengths
-from tg.types.lengths import Derived, Length, key
+from tg.types.atoms import AxisLength as AxisAtom
+from tg.types.atoms import Derived, key
+from tg.types.lengths import Length
 from tg_native.fusion.loop import Loop
 from tg_native.plan.shapes import follows_from_inputs, index_space, number_of
 
@@ -131,7 +132,7 @@ def _constant(value: int) -> list[Step]:
 def _postfix_of_atom(atom: Any, graph: FrozenGraph, first: Sequence[int]) -> list[Step]:
     if type(atom) is Derived:
         return [*_postfix(atom.lhs, graph, first), *_postfix(atom.rhs, graph, first), Step(atom.kind)]
-    assert type(atom) is lengths.AxisLength
+    assert type(atom) is AxisAtom
     number = number_of(atom)
     return [Step("length", first[number] + atom.axis + graph.types[number].ndim)]
 

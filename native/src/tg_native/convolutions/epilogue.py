@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.types import lengths
+from tg.types.atoms import key
 from tg_native.convolutions.axes import position
 from tg_native.kernels.index import Index, index
 from tg_native.kernels.lanes import constant_of
@@ -85,8 +86,8 @@ class Epilogue:
         """All that is in a function because of it; None where that is numbers, which may be handed over in tables."""
         if any(isinstance(v, Scalar) for v in self.operands.values()):
             return None
-        kinds = ((v is self.y, v.dtype, *map(lengths.key, v.strides)) for v in self.arrays)
-        return (self.op, *map(lengths.key, self.shape), *kinds)
+        kinds = ((v is self.y, v.dtype, *map(key, v.strides)) for v in self.arrays)
+        return (self.op, *map(key, self.shape), *kinds)
 
     def bound(self, kernel: Kernel, y: Pointer) -> Bound:
         """The epilogue in a function, where y is at a place."""

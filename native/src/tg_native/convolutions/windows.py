@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from tg.ops.nn.convolution import LEAD
 from tg.types import lengths
+from tg.types.atoms import key
 from tg.types.dtypes import numpy_dtype
 from tg_native.convolutions.axes import Held, Phase
 from tg_native.convolutions.epilogue import GROUP, IMAGE, Span
@@ -140,7 +141,7 @@ class Windows(abc.ABC):
             if ends is None:
                 return None
             pointers += [v.pointer for v in self.ends.epilogue.arrays]
-            ends = (*ends, *((role, lengths.key(n)) for role, n in self.sizes.items()))
+            ends = (*ends, *((role, key(n)) for role, n in self.sizes.items()))
         return (
             type(self),
             self.lanes,

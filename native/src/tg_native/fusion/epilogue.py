@@ -15,7 +15,8 @@ from tg.graph.op import Op
 from tg.ops.family import Family
 from tg.ops.nn.convolution import Convolution
 from tg.ops.shape import ExpandDims, Reshape, Squeeze
-from tg.types.lengths import key, product
+from tg.types.atoms import key
+from tg.types.lengths import product
 from tg.types.tensor_type import TensorType
 from tg_native.fusion.fused import Writer
 from tg_native.fusion.fusion import kept_values

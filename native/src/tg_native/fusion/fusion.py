@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 from tg.ops.indexing import Gather, Scatter, WrapIndex
 from tg.ops.reduction import Reduce
 from tg.ops.shape import ExpandDims, Squeeze
-from tg.types.lengths import key
+from tg.types.atoms import key
 from tg_native.plan.shapes import resolved
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from tg.ops.elementwise.comparison import logical_or, where
 from tg.ops.loops import Scan, While
 from tg.ops.reduction import Reduce
 from tg.ops.shape import BroadcastTo, ExpandDims, Squeeze
+from tg.types.atoms import key
 from tg.types.dtypes import is_inexact
-from tg.types.lengths import key
 from tg_native.fusion.divided import divided, division_into_numbers
 from tg_native.fusion.fusion import kept_values
 from tg_native.fusion.lane_loops import LaneLoop, LaneStage

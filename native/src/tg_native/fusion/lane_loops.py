@@ -14,7 +14,7 @@ import numpy as np
 from tg.graph.interpret import interpret
 from tg.graph.op import Op
 from tg.ops.family import Family
-from tg.types.lengths import require_same
+from tg.types.requirements import require_same
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from tg.ops.elementwise.record import ElementwiseFunction, broadcast_shapes
 from tg.ops.family import Family
 from tg.ops.indexing import Scatter
 from tg.ops.reduction import Reduce
-from tg.types.lengths import require_same
+from tg.types.requirements import require_same
 from tg.types.tensor_type import TensorType
 from tg_native.plan.values import is_one
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, final
 
 from tg.ops.reduction import Reduce
-from tg.types.lengths import key
+from tg.types.atoms import key
 from tg_native.fusion.fusion import MAX_STEPS, is_view, is_whole, reduced_axes
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from tg.link.declines import taken
 from tg.link.linker import operand_types
 from tg.link.schedule import Test, plan_schedule, schedule
 from tg.link.timed import lines_of
-from tg.types.lengths import Length, atoms
+from tg.types.lengths import Length
+from tg.types.substitution import atoms
 from tg_native.fusion.loop import Loop
 from tg_native.graphs.outputs import Outputs
 from tg_native.graphs.overwriting import Overwriting

@@ -9,7 +9,8 @@ from __future__ import annotations
 import abc
 from typing import TYPE_CHECKING, Any
 
-from tg.types.lengths import AxisLength, Derived, Length, key, of_atom, same
+from tg.types.atoms import AxisLength, Derived, key
+from tg.types.lengths import Length, of_atom, same
 from tg_native.graphs.failure import Failure
 from tg_native.plan.shapes import inexact, is_countable, is_scalar, is_within, number_of
 from tg_native.plan.values import Scalar, is_one
@@ -17,7 +18,7 @@ from tg_native.plan.values import Scalar, is_one
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from tg.types.lengths import Atom
+    from tg.types.atoms import Atom
     from tg_native.plan.values import Value
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.ops.nn.convolution import Convolution
 from tg.ops.shape import ExpandDims, Squeeze, Transpose
-from tg.types.lengths import AxisLength, evaluate
+from tg.types.atoms import AxisLength
+from tg.types.substitution import evaluate
 from tg_native.graphs.failure import Failure
 from tg_native.kernels.dtypes import item_size
 from tg_native.plan.readers import reading
@@ -17,7 +18,7 @@ from tg_native.plan.values import Array, Scalar, is_one, row_major
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.types.lengths import Atom
+    from tg.types.atoms import Atom
     from tg_native.graphs.function import GraphFunction
 
 MADE_AS_READ: Final = (Convolution,)

@@ -6,7 +6,9 @@ import functools
 import re
 from typing import TYPE_CHECKING, Any, Final, final
 
-from tg.types.lengths import Length, atoms, key
+from tg.types.atoms import key
+from tg.types.lengths import Length
+from tg.types.substitution import atoms
 from tg_native.plan.donation import Donation, Written, readers_of_inputs
 from tg_native.plan.shapes import number_of
 from tg_native.plan.values import Array, Scalar, count

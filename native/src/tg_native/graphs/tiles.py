@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.graph.frozen import ValueSlot
-from tg.types.lengths import ScalarValue, floor_divide, of_atom
+from tg.types.atoms import ScalarValue
+from tg.types.lengths import floor_divide, of_atom
 from tg_native.loops.folds import working_dtype
 from tg_native.loops.joins import join_totals
 from tg_native.loops.pointwise import uniform

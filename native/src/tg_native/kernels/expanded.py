@@ -16,7 +16,7 @@ from tg.graph.function_graph import freeze
 from tg.graph.nodes import Variable
 from tg.ops.elementwise.record import Elementwise as ElementwiseOp
 from tg.ops.loops import Scan, While
-from tg.types.lengths import unheard
+from tg.types.requirements import unheard
 from tg.types.tensor_type import TensorType
 from tg_native.kernels.dtypes import item_size
 from tg_native.kernels.element import Elementwise

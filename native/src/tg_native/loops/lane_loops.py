@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.graph.frozen import ValueSlot
 from tg.ops.elementwise.record import Elementwise
+from tg.types.atoms import ScalarValue
 from tg.types.dtypes import is_complex
-from tg.types.lengths import LONGEST, ScalarValue, of_atom
+from tg.types.lengths import LONGEST, of_atom
 from tg_native.kernels.dtypes import working
 from tg_native.kernels.index import Index, index
 from tg_native.kernels.lanes import Pair, constant_of, parts

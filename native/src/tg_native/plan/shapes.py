@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.errors import ShapeError, message
 from tg.graph.frozen import ValueSlot, symbolic_inputs, types_for
-from tg.types import lengths
-from tg.types.lengths import AxisLength, Derived, Length, Requirements, ScalarValue, atoms, of_atom
+from tg.types import lengths, magnitudes
+from tg.types.atoms import AxisLength, Derived, ScalarValue, key
+from tg.types.lengths import Length, of_atom
+from tg.types.requirements import Requirements
+from tg.types.substitution import atoms
 from tg.types.tensor_type import TensorType
 from tg_native.fusion.loop import Loop
 from tg_native.plan.values import count
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tg.graph.frozen import FrozenGraph, Node
-    from tg.types.lengths import Atom
+    from tg.types.atoms import Atom
 
     Pair = tuple[int | Length, int | Length]
 
@@ -164,10 +167,10 @@ def inexact(length: int | Length) -> list[Length]:
     stack = [length]
     while stack:
         top = stack.pop()
-        if type(top) is Length and not lengths.is_exact(top) and top.key not in found:
+        if type(top) is Length and not magnitudes.is_exact(top) and top.key not in found:
             found[top.key] = top
             sides = (side for m in top.terms for a in m if type(a) is Derived for side in (a.lhs, a.rhs))
-            stack.extend(side for side in sides if not lengths.is_exact_inside(side))
+            stack.extend(side for side in sides if not magnitudes.is_exact_inside(side))
     return list(found.values())
 
 
@@ -178,12 +181,12 @@ def is_scalar(length: Length) -> bool:
 
 def is_within(length: int | Length) -> bool:
     """Whether a length is known to be from 0 to the longest that there is."""
-    return lengths.is_natural(length) and lengths.is_exact(length)
+    return lengths.is_natural(length) and magnitudes.is_exact(length)
 
 
 def is_countable(shape: Sequence[int | Length], others: Iterable[Sequence[int | Length]]) -> bool:
     """Whether the elements of a shape are known to be no more than int64 counts, or than those of another array."""
-    if lengths.magnitude(count(shape)) <= LONGEST_OF_ANY:
+    if magnitudes.magnitude(count(shape)) <= LONGEST_OF_ANY:
         return True
     static, own = _parts(shape)
     for other in others:
@@ -213,7 +216,7 @@ def index_space(loop: Loop, types: Sequence[TensorType]) -> list[Any]:
 def _parts(shape: Sequence[int | Length]) -> tuple[int, Counter[object]]:
     """The product of the known lengths, and the others."""
     known = [n for n in shape if type(n) is int]
-    return math.prod(known), Counter(lengths.key(n) for n in shape if type(n) is not int)
+    return math.prod(known), Counter(key(n) for n in shape if type(n) is not int)
 
 
 LONG_AND_EMPTY: Final = 2**30  # bytes, of an array without elements, beyond which loops would go over it for seconds

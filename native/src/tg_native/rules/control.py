@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.ops import control as t
+from tg.types.atoms import AxisLength
 from tg.types.dtypes import numpy_dtype
-from tg.types.lengths import AxisLength, evaluate
+from tg.types.substitution import evaluate
 from tg_native.graphs.failure import STATUS, Failure
 from tg_native.kernels.dtypes import item_size
 from tg_native.plan.shapes import follows_from_inputs, number_of

@@ -12,8 +12,9 @@ from tg.ops import indexing as t
 from tg.ops.elementwise.arithmetic import add, maximum, minimum, subtract
 from tg.ops.elementwise.comparison import less, where
 from tg.types import lengths
+from tg.types.atoms import ScalarValue
 from tg.types.dtypes import numpy_dtype
-from tg.types.lengths import Derived, ScalarValue, is_natural, of_atom, same, times
+from tg.types.lengths import is_natural, of_atom, operation, same, times
 from tg_native.kernels.index import Condition, Index
 from tg_native.kernels.lanes import constant, constant_of
 from tg_native.loops.pointwise import ScalarProgram, Steps, pointwise
@@ -101,7 +102,7 @@ def _quotient(n: int | Length, step: int) -> int | Length:
     """n // step as it stands: a step may be of any size, and no number that it is added to fits int64 then."""
     if step == 1 or type(n) is int:
         return n // step
-    return of_atom(Derived("//", n, step))
+    return operation("//", n, step)
 
 
 def _extreme(kind: str, a: int | Length, b: int | Length) -> int | Length:
@@ -110,7 +111,7 @@ def _extreme(kind: str, a: int | Length, b: int | Length) -> int | Length:
         return b if kind == "min" else a
     if is_natural(lengths.subtract(b, a)):
         return a if kind == "min" else b
-    return of_atom(Derived(kind, a, b))
+    return operation(kind, a, b)
 
 
 def _combine(site: Site, op: Op, v: Array, y: Array) -> None:

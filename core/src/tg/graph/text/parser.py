@@ -12,8 +12,10 @@ from tg.graph.nodes import Constant
 from tg.graph.text.printer import VERSION
 from tg.graph.text.tokens import Tokens
 from tg.graph.text.values import MOST_NESTED, Values
+from tg.types.atoms import AxisLength, ScalarValue
 from tg.types.dtypes import is_integer
-from tg.types.lengths import AxisLength, Length, Requirements, ScalarValue, of_atom
+from tg.types.lengths import Length, of_atom
+from tg.types.requirements import Requirements
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from tg.graph.facts import ZEROS, closure, elements_of, facts_of
 from tg.graph.nodes import Constant
 from tg.ops.elementwise.positions import complement
 from tg.types.dtypes import is_complex, is_float, is_integer, numpy_dtype
-from tg.types.lengths import equal_here
+from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

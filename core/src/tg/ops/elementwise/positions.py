@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tg.graph.facts import NONE, ZEROS
 from tg.graph.nodes import Constant
-from tg.types.lengths import equal_here
+from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -47,7 +47,7 @@ from tg.graph.nodes import Apply, Constant, Variable, describe_operands
 from tg.graph.op import Op
 from tg.rewrite.pattern import Pattern, PatternNode
 from tg.types.dtypes import dtype_name, is_inexact, numpy_dtype
-from tg.types.lengths import broadcast
+from tg.types.requirements import broadcast
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, is_weak, promote, weak_kind, weak_variable
 

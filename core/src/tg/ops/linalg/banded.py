@@ -34,7 +34,7 @@ from tg.ops.reduction import any as any_of
 from tg.ops.reduction import argmax, reduce_sum
 from tg.ops.shape import Concatenate, Squeeze, expand_dims_at, matrix_transpose, moveaxis, stack, with_lengths
 from tg.types.dtypes import is_complex, numpy_dtype
-from tg.types.lengths import Requirements
+from tg.types.requirements import Requirements
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import known_integer
 

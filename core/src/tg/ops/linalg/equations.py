@@ -33,7 +33,7 @@ from tg.ops.reduction import max as max_of
 from tg.ops.reduction import reduce_sum
 from tg.ops.shape import expand_dims_at, matrix_transpose
 from tg.types.dtypes import float_limits, is_complex, numpy_dtype
-from tg.types.lengths import Requirements
+from tg.types.requirements import Requirements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -19,7 +19,7 @@ from tg.ops.linalg.solving import Solve, identities
 from tg.ops.reduction import Reduce, reduce_sum, total_max
 from tg.ops.shape import Concatenate, expand_dims_at, matrix_transpose
 from tg.types.dtypes import numpy_dtype
-from tg.types.lengths import Requirements
+from tg.types.requirements import Requirements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,7 +19,7 @@ from tg.ops.reduction import Reduce, reduce_sum, total_min
 from tg.ops.reduction import all as reduce_all
 from tg.ops.shape import broadcast_to, expand_dims_at, matrix_transpose, ravel
 from tg.types.dtypes import is_complex, numpy_dtype
-from tg.types.lengths import broadcast, require_same
+from tg.types.requirements import broadcast, require_same
 from tg.variables.conversion import as_variable, promoted
 
 if TYPE_CHECKING:

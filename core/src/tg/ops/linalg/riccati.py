@@ -33,7 +33,7 @@ from tg.ops.reduction import any as any_of
 from tg.ops.reduction import max as max_of
 from tg.ops.shape import Concatenate, expand_dims_at, matrix_transpose
 from tg.types.dtypes import float_limits, numpy_dtype
-from tg.types.lengths import Requirements
+from tg.types.requirements import Requirements
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:

@@ -44,7 +44,7 @@ from tg.ops.reduction import any as any_of
 from tg.ops.reduction import prod, product_of_others, reduce_sum
 from tg.ops.shape import Squeeze, broadcast_to, expand_dims_at, matrix_transpose
 from tg.types.dtypes import is_complex, numpy_dtype
-from tg.types.lengths import Requirements
+from tg.types.requirements import Requirements
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:

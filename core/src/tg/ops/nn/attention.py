@@ -25,7 +25,7 @@ from tg.ops.shape import broadcast_to, expand_dims_at, matrix_transpose, reshape
 from tg.ops.softmax import LogSumExp, Shares, through_shares
 from tg.ops.statistics import as_floating
 from tg.types.dtypes import in_float32, is_complex, is_float, is_integer, numpy_dtype
-from tg.types.lengths import broadcast, require_same
+from tg.types.requirements import broadcast, require_same
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, need_axes, promoted
 

@@ -25,11 +25,12 @@ from tg.ops.length_checks import natural_checks
 from tg.ops.nn.windows import fitting, gathered, images_of, numbers, padding_pairs, places, windows_of
 from tg.ops.shape import expand_dims_at, merge_sizes, moveaxis, reshape, transpose
 from tg.types.dtypes import in_float32, numpy_dtype
-from tg.types.lengths import Length, product, require_same, same
+from tg.types.lengths import Length, product, same
 from tg.types.lengths import add as add_lengths
 from tg.types.lengths import floor_divide as part_of
 from tg.types.lengths import multiply as multiply_lengths
 from tg.types.lengths import subtract as subtract_lengths
+from tg.types.requirements import require_same
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, plain_integer, promoted
 

@@ -25,7 +25,8 @@ from tg.ops.reduction import reduce_sum
 from tg.ops.shape import broadcast_to, expand_dims_at, reshape, squeeze
 from tg.ops.statistics import mean, var
 from tg.types.dtypes import is_float, numpy_dtype
-from tg.types.lengths import floor_divide, product, require_same
+from tg.types.lengths import floor_divide, product
+from tg.types.requirements import require_same
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import axes_from_end, axis_from_end, need_axes
 

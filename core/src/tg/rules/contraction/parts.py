@@ -17,7 +17,8 @@ from tg.rules.reduction.axes import without
 from tg.rules.shape import made_by
 from tg.rules.shape.moved import Moved, untransposed
 from tg.types.dtypes import BOOL
-from tg.types.lengths import equal_here, product
+from tg.types.lengths import product
+from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,7 +25,8 @@ from tg.rules.elementwise.arithmetic.scalars import exact, is_in_range
 from tg.rules.shape import made_by
 from tg.rules.shape.moved import Moved, every
 from tg.types.dtypes import BOOL, is_complex, is_inexact, numpy_dtype
-from tg.types.lengths import broadcast, equal_here, product
+from tg.types.lengths import product
+from tg.types.requirements import broadcast, equal_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable

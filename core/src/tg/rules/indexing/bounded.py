@@ -31,7 +31,8 @@ from tg.rewrite.rule import node_rule
 from tg.rules.indexing.bounds import at_most, interval
 from tg.rules.indexing.windows import made_by
 from tg.types import lengths
-from tg.types.lengths import LONGEST, equal_here
+from tg.types.lengths import LONGEST
+from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply

@@ -27,14 +27,15 @@ from tg.ops.indexing import Nonzero, Slice, WrapIndex
 from tg.ops.reduction import ArgReduce, Reduce
 from tg.ops.shape import BroadcastTo, Concatenate, ExpandDims, Reshape, SpecifyShape, Squeeze, Transpose
 from tg.ops.sorting import ArgSort, SearchSorted
-from tg.types import lengths
+from tg.types import lengths, magnitudes, requirements
+from tg.types.atoms import Derived, ScalarValue
 from tg.types.dtypes import is_integer
-from tg.types.lengths import LONGEST, Derived, Length, ScalarValue, is_natural, same
+from tg.types.lengths import LONGEST, Length, is_natural, same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tg.types.lengths import Atom
+    from tg.types.atoms import Atom
 
 Number = int | Length
 
@@ -59,7 +60,7 @@ def at_most(a: Number, b: Number) -> bool:
     difference = lengths.subtract(b, a)
     if type(difference) is not Length:
         return difference >= 0
-    return bool(lengths.remembered(difference.key, _shown_natural, difference))
+    return bool(requirements.remembered(difference.key, _shown_natural, difference))
 
 
 def _shown_natural(d: Length) -> bool:
@@ -132,7 +133,7 @@ def interval(v: Variable, depth: int = DEPTH) -> Interval:
     if depth and v.apply is not None:
         if v.type.ndim == 0:
             n = size_value(v)
-            if lengths.is_exact(n):
+            if magnitudes.is_exact(n):
                 return Interval(n, n)
         op: Any = v.apply.op
         find = _BY_FUNCTION.get(op.fn) if type(op) is Elementwise else _BY_OP.get(type(op))
@@ -149,7 +150,7 @@ def _fits(found: Interval, dtype: str) -> bool:
     for bound in found:
         if type(bound) is int and not limits.min <= bound <= limits.max:
             return False
-        if type(bound) is Length and lengths.magnitude(bound, of_scalars=LONGEST) > limits.max:
+        if type(bound) is Length and magnitudes.magnitude(bound, of_scalars=LONGEST) > limits.max:
             return False
     return True
 

@@ -10,7 +10,9 @@ from tg.ops.shape import Concatenate
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import Pass
 from tg.rules.indexing.windows import Window, written_windows
-from tg.types.lengths import add, equal_here, key
+from tg.types.atoms import key
+from tg.types.lengths import add
+from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
     from tg.graph.function_graph import View

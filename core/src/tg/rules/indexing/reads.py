@@ -21,7 +21,7 @@ from tg.rules.indexing.bounds import steps_of
 from tg.rules.indexing.gathers import gathered
 from tg.rules.indexing.through import UNUSED, Through, needs_sums, through
 from tg.rules.indexing.windows import Windows, all_keys, are_apart, read, windows_of
-from tg.types.lengths import equal_here
+from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -25,7 +25,7 @@ from tg.rules.indexing.through import repeated
 from tg.rules.indexing.windows import Windows, is_everywhere, made_by, placed, read, written_windows
 from tg.rules.shape.moved import Moved, every
 from tg.types.dtypes import is_inexact, is_plain_zeros, numpy_dtype
-from tg.types.lengths import equal_here
+from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply

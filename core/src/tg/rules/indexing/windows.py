@@ -10,7 +10,9 @@ from tg.ops.indexing import read_slices, split_starts
 from tg.ops.shape import merge_sizes
 from tg.rules.indexing.bounds import at_most, steps_of
 from tg.types import lengths
-from tg.types.lengths import Derived, Length, equal_here, key, remembered, same
+from tg.types.atoms import Derived, key
+from tg.types.lengths import Length, same
+from tg.types.requirements import equal_here, remembered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

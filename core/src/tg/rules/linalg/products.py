@@ -30,9 +30,9 @@ from tg.rules.shape import made_by
 from tg.rules.shape.moved import Moved
 from tg.types.dtypes import is_complex
 from tg.types.lengths import add as add_lengths
-from tg.types.lengths import equal_here
 from tg.types.lengths import multiply as multiply_lengths
 from tg.types.lengths import subtract as subtract_lengths
+from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

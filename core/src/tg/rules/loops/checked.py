@@ -18,7 +18,8 @@ from tg.ops.shape_ops import AxisLength
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import node_rule
 from tg.rules.loops.steps import constants_of
-from tg.types.lengths import equal_here, same
+from tg.types.lengths import same
+from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

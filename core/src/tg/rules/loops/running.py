@@ -27,7 +27,7 @@ from tg.rewrite.phases import REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import node_rule
 from tg.rules.loops.steps import constants_of, is_safe
 from tg.rules.shape.moved import every
-from tg.types import lengths
+from tg.types import lengths, requirements
 from tg.types.dtypes import float_limits, is_float, is_inexact
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ class _Steps:
         for factor, v in others:
             found = (add if factor > 0 else subtract)(found, v)
         wanted = (self.length, *self.starts[k].shape)
-        is_wide = found.type.ndim == len(wanted) and all(map(lengths.equal_here, found.shape, wanted))
+        is_wide = found.type.ndim == len(wanted) and all(map(requirements.equal_here, found.shape, wanted))
         return found if is_wide else broadcast_to(found, wanted)
 
     def _last_of(self, first: Variable, after: Variable, axis: int) -> Variable:

@@ -14,8 +14,10 @@ from tg.ops.loops import Scan
 from tg.rewrite.phases import EXACT, SPECIALIZE
 from tg.rewrite.rule import Pass
 from tg.rules.loops.steps import has_effect, literal, over_numbers
-from tg.types.lengths import AxisLength as AxisAtom
-from tg.types.lengths import atoms, equal_here, same
+from tg.types.atoms import AxisLength as AxisAtom
+from tg.types.lengths import same
+from tg.types.requirements import equal_here
+from tg.types.substitution import atoms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

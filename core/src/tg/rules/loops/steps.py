@@ -13,8 +13,8 @@ from tg.ops.elementwise.record import Elementwise
 from tg.ops.iteration import scan
 from tg.ops.shape import ravel
 from tg.ops.shape_ops import AxisLength, BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
-from tg.types.lengths import AxisLength as AxisAtom
-from tg.types.lengths import atoms
+from tg.types.atoms import AxisLength as AxisAtom
+from tg.types.substitution import atoms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

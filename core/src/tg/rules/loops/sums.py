@@ -21,8 +21,8 @@ from tg.rewrite.phases import REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import INEXACT, Pass
 from tg.rules.loops.steps import VIEWS, kept_inputs, with_parts
 from tg.rules.shape.moved import every
-from tg.types.lengths import AxisLength as AxisAtom
-from tg.types.lengths import atoms, evaluate
+from tg.types.atoms import AxisLength as AxisAtom
+from tg.types.substitution import atoms, evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -13,7 +13,7 @@ from tg.ops.shape import broadcast_to, expand_dims, stack
 from tg.rewrite.phases import CANONICALIZE, EXACT, SPECIALIZE
 from tg.rewrite.rule import node_rule
 from tg.rules.loops.steps import VIEWS, has_effect
-from tg.types.lengths import atoms
+from tg.types.substitution import atoms
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable

@@ -24,8 +24,8 @@ from tg.rules.shape.moved import every
 from tg.rules.shape.terms import MOVEMENTS, arranged, below_movements, is_one, places_of, wanted_shape
 from tg.types.dtypes import is_plain_zeros
 from tg.types.lengths import add as plus
-from tg.types.lengths import equal_here
 from tg.types.lengths import multiply as product
+from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
     from tg.graph.function_graph import View

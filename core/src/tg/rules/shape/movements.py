@@ -25,7 +25,9 @@ from tg.rules.shape.terms import (
     steps,
     wanted_shape,
 )
-from tg.types.lengths import equal_here, key, multiply, product
+from tg.types.atoms import key
+from tg.types.lengths import multiply, product
+from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable

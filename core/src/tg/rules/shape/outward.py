@@ -18,7 +18,7 @@ from tg.ops.shape import ExpandDims, Reshape, Squeeze, Transpose, expand_dims_at
 from tg.rewrite.phases import BACKEND, CANONICALIZE, EXACT
 from tg.rewrite.rule import Pass, node_rule
 from tg.rules.shape.terms import arranged, below_movements, is_shape_of, made_by, steps, wanted_shape
-from tg.types.lengths import equal_here
+from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,10 @@ from tg.ops.elementwise.record import Elementwise
 from tg.ops.shape import AxisLength, BroadcastTo, Reshape, SumTo, Transpose, merge_sizes
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import node_rule
-from tg.types.lengths import Length, atoms, is_exact, is_natural, same
+from tg.types.lengths import Length, is_natural, same
 from tg.types.lengths import subtract as subtract_lengths
+from tg.types.magnitudes import is_exact
+from tg.types.substitution import atoms
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from tg.graph.nodes import Constant, Variable, size_value
 from tg.ops.shape import ExpandDims, Squeeze, Transpose, merge_sizes
-from tg.types.lengths import Length, equal_here
+from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.graph.nodes import Apply
     from tg.graph.op import Op
+    from tg.types.lengths import Length
 
     Shape = tuple[int | Length, ...]
     Entry = int | Variable  # a length as an op with sizes has it: in its field, or as an operand

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tg.graph.frozen import ValueSlot
 from tg.ops.nn import convolution as t
-from tg.types.lengths import ScalarValue, of_atom
+from tg.types.atoms import ScalarValue
+from tg.types.lengths import of_atom
 from tg.types.tensor_type import TensorType
 from tg_native.convolutions import sums
 from tg_native.convolutions.axes import Axis

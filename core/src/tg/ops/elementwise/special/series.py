@@ -22,7 +22,7 @@ from tg.ops.elementwise.exponential import exp
 from tg.ops.elementwise.record import ElementwiseFunction, real_floating
 from tg.ops.elementwise.rounding import floor
 from tg.types.dtypes import dtype_name
-from tg.types.lengths import unheard
+from tg.types.requirements import unheard
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.shape import broadcast_to
-from tg.types.lengths import atoms, equal_here
+from tg.types.requirements import equal_here
+from tg.types.substitution import atoms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

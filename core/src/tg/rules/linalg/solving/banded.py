@@ -36,7 +36,7 @@ from tg.rules.linalg.solving.structure import (
     without_nan,
 )
 from tg.types.dtypes import numpy_dtype
-from tg.types.lengths import Requirements
+from tg.types.requirements import Requirements
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable

@@ -37,7 +37,7 @@ from tg.rules.linalg.solving.structure import bounded, definite
 from tg.rules.shape import made_by
 from tg.rules.shape.moved import Moved, untransposed
 from tg.types.dtypes import is_complex
-from tg.types.lengths import equal_here
+from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,7 @@ from tg.rewrite.phases import CANONICALIZE, REASSOCIATES
 from tg.rewrite.rule import Pass
 from tg.rules.linalg.solving.structure import bounded
 from tg.rules.shape.moved import untransposed
-from tg.types.lengths import equal_here
+from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
     from tg.graph.function_graph import View

@@ -33,7 +33,7 @@ from tg.rewrite.phases import CANONICALIZE, REASSOCIATES, STABILIZE
 from tg.rewrite.rule import Checked, node_rule
 from tg.rules.shape.moved import untransposed
 from tg.types.dtypes import is_complex, numpy_dtype
-from tg.types.lengths import equal_here
+from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
