@@ -18,7 +18,8 @@ from tg.functions.shared import snapshots
 from tg.functions.structure import flatten
 from tg.gradient.api import grad, vjp
 from tg.graph.dims import named_type
-from tg.graph.function_graph import FunctionGraph, only_derives
+from tg.graph.freezing import only_derives
+from tg.graph.function_graph import FunctionGraph
 from tg.graph.nodes import Variable
 from tg.graph.traversal import sorted_applies, substitute
 from tg.link.colour import colours

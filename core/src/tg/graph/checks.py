@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg import errors
-from tg.graph.nodes import Constant
+from tg.graph.nodes import Constant, Variable
 from tg.graph.op import Frozen, Op
+from tg.graph.operators import NAMESPACE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tg.graph.loc import Loc
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Apply
 
 STATUS_VALUES: Final = 4  # how many int64 values a check's message can show
 STEPS_TOLD: Final = 3  # of how many loops, one in another, a message can say the step
@@ -137,6 +139,50 @@ def shapes_first(checks: Iterable[Check]) -> list[Check]:
             asked = max([asked, *(compared.get(n, -1) for n in _lengths_of_inputs(check.condition))])
     is_late = [source > (SCALARS if k <= asked else SHAPES) for k, source in enumerate(sources)]
     return [checks[k] for k in sorted(range(len(checks)), key=is_late.__getitem__)]
+
+
+def protecting_first(checks: Sequence[Check], protected: Mapping[int, Apply | None]) -> list[Check]:
+    """The checks, those that protect an apply before the first that reads it; others stay where they are.
+
+    Args:
+        protected: what is protected, by the ids of conditions.
+    """
+    first: dict[int, int] = {}  # of applies: the check that needs them first
+    for k, check in enumerate(checks):
+        stack = [v.apply for v in (check.condition, *check.values)]
+        while stack:
+            node = stack.pop()
+            if node is not None and id(node) not in first:
+                first[id(node)] = k
+                stack.extend(v.apply for v in node.inputs)
+    places = []
+    for k, check in enumerate(checks):
+        before = first.get(id(protected.get(id(check.condition))), k)
+        places.append((before, 0, k) if before < k else (k, 1, k))
+    return [checks[k] for *_, k in sorted(places)]
+
+
+def checks_of(node: Apply) -> tuple[Check, ...]:
+    """What can fail in an apply: the checks its op declares, and that the status of an inner graph is 0."""
+    inner = node.op.inner_descriptors
+    outputs = [Variable(t, node, k) for k, t in enumerate(node.types)]
+    checks = node.op.checks(node.inputs, outputs)
+    if not inner:
+        return checks
+    number, *values = (NAMESPACE.getitem(outputs[-1], k) for k in range(2 + STATUS_VALUES))
+    condition = NAMESPACE.equal(number, 0)
+    calls = [NAMESPACE.equal(number, k + 1) for k, d in enumerate(inner) if d.inner]
+    if calls:  # what their first value numbers is told with their own number: see `Descriptor`
+        is_call = functools.reduce(NAMESPACE.logical_or, calls)
+        number = NAMESPACE.where(is_call, number + (len(inner) + 1) * values[0], number)
+        values = [NAMESPACE.where(is_call, b, a) for a, b in itertools.pairwise(values)]
+    told = node.op.told_steps
+    places = [*range(STEP + 1 - STEPS_TOLD, STEP + 1)]  # of the steps that the inner check has reported
+    if told is not None:
+        places = [STEP, *places[:-1]]
+    steps = [NAMESPACE.getitem(outputs[-1], k) for k in places]
+    shown = (number, *values[:STATUS_VALUES], *steps)
+    return (*checks, Check(condition, shown, Descriptor("TgError", "", None, inner, told=told)))
 
 
 def source_of(scalar: Variable, known: dict[int, int] | None = None) -> int:

@@ -6,60 +6,45 @@ moves names into a side table. Rewriting sweeps rebuild it; `freeze` turns it in
 
 from __future__ import annotations
 
-import functools
 import itertools
 from operator import is_
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, final
+from typing import TYPE_CHECKING, Any, final
 
-from tg.errors import RewriteError, message
 from tg.graph import loc as locs
 from tg.graph.checks import (
     ARRAYS,
     REPORTED,
     STATUS_VALUES,
-    STEP,
-    STEPS_TOLD,
     Check,
     Descriptor,
+    checks_of,
+    protecting_first,
     shapes_first,
     source_of,
 )
 from tg.graph.collector import paused
 from tg.graph.dims import Dims, bind
 from tg.graph.facts import NONE, forget
-from tg.graph.frozen import FrozenCheck, FrozenGraph, Node, Origin
-from tg.graph.nodes import Apply, Constant, Variable, as_size_variable, describe_operands, operand_types
+from tg.graph.freezing import frozen_of
+from tg.graph.frozen import FrozenGraph, Origin
+from tg.graph.importing import import_apply, import_checks, imported, input_types
+from tg.graph.nodes import Apply, Constant, Variable, as_size_variable, operand_types
 from tg.graph.op import Op
 from tg.graph.operators import NAMESPACE
-from tg.graph.traversal import key_of, sorted_applies
+from tg.graph.sweep import Sweep
+from tg.graph.traversal import sorted_applies
 from tg.types.atoms import AxisLength
 from tg.types.lengths import Length, of_atom, same
 from tg.types.requirements import BROADCAST_HINT, Requirements
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    Transform = Callable[[Apply, tuple[Variable, ...]], "tuple[str, tuple[Variable, ...]] | None"]
+    from tg.graph.importing import Known
+    from tg.graph.sweep import Recorder, Transform
 
-    Known = dict[int | tuple[int, int], Variable]  # by the id of a variable, and by the key of a result
-
-BUDGET_PER_NODE = 50  # replacements that a sweep may make for each node it started with
-BUDGET_BASE = 1000
 COMPUTED_HINT = "a length of 1 that is computed at run time does not broadcast; tg.broadcast_to states the shape"
-
-
-class Recorder(Protocol):
-    """What a graph tells of its rewriting to, as `tg.rewrite.journal.Journal` is."""
-
-    def rebuilt(self, node: Apply, outputs: tuple[Variable, ...]) -> None:
-        """A node's operands have changed: what its op gives on the new ones."""
-
-    def replaced(self, name: str, old: tuple[Variable, ...], new: tuple[Variable, ...], loc: locs.Loc | None) -> None:
-        """A node's results are replaced."""
-
-    def swept(self, graph: FunctionGraph, done: Mapping[int, Variable], kept: object) -> None:
-        """A sweep has ended: what became of each value, by id, and what keeps these alive."""
 
 
 @final
@@ -102,7 +87,7 @@ class FunctionGraph:
         inputs: Sequence[Variable],
         outputs: Sequence[Variable],
         ones: Iterable[tuple[int, int]] = (),
-        imported: dict[int, Variable] | None = None,
+        places: dict[int, Variable] | None = None,
         checks: Sequence[Check] = (),
         *,
         keeps_derivatives: bool = False,
@@ -112,9 +97,9 @@ class FunctionGraph:
         Args:
             keeps_derivatives: for a graph that an op holds, of which derivatives may still be taken: `Op.only_derives`.
             checks: those that it has besides its ops' own.
-            imported: where to leave what each variable of the expression, by its id, is in the graph.
+            places: where to leave what each variable of the expression, by its id, is in the graph.
         """
-        graph = cls(_input_types(inputs, frozenset(ones)), [v.name for v in inputs])
+        graph = cls(input_types(inputs, frozenset(ones)), [v.name for v in inputs])
         graph.keeps_derivatives = keeps_derivatives
         known: Known = {id(v): w for v, w in zip(inputs, graph.inputs, strict=True)}
         with graph.needs, locs.at(None):
@@ -123,14 +108,12 @@ class FunctionGraph:
             asked = [v for check in checks for v in (check.condition, *check.values)]
             for node, results in sorted_applies([*outputs, *asked], known=inputs):
                 locs.fix(node.loc)
-                graph._import_apply(node, results, known)
-            graph.outputs = tuple(graph._imported(v, known) for v in outputs)
-            for condition, values, descriptor in checks:
-                taken = graph._imported(condition, known), tuple(graph._imported(v, known) for v in values)
-                graph._add_check(Check(*taken, descriptor), None)
+                import_apply(graph, node, results, known)
+            graph.outputs = tuple(imported(graph, v, known) for v in outputs)
+            import_checks(graph, checks, known)
         graph._order_checks({})
-        if imported is not None:
-            imported.update({key: v for key, v in known.items() if isinstance(key, int)})
+        if places is not None:
+            places.update({key: v for key, v in known.items() if isinstance(key, int)})
         return graph
 
     @classmethod
@@ -156,93 +139,6 @@ class FunctionGraph:
         for c in frozen.checks:
             graph._keep_check(Check(values[c.condition], tuple(values[k] for k in c.values), c.descriptor))
         return graph
-
-    def _import_apply(self, node: Apply, results: Sequence[Variable | None], known: Known) -> None:
-        operands = tuple([known[id(v)] if id(v) in known else self._imported(v, known) for v in node.inputs])
-        identity = node.op.named_identity
-        if self.keeps_derivatives and node.op.only_derives:
-            outputs = self._specialized(node, operands)
-        elif identity is not None:
-            outputs = operands[:1]
-            self.assume(operands[0], node.op.assumed_facts)
-            for check in node.op.checks(operands, operands[:1]):
-                self._add_check(check._replace(descriptor=check.descriptor.as_stated()), None)
-            if identity and operands[0].apply is not None:
-                self.names.setdefault(id(operands[0].apply), identity)
-        elif not operands and node.op.named_length is not None:
-            outputs = (self.absorb(as_size_variable(self.dims.length(node.op.named_length))),)
-        elif node.op.stands_for is not None:
-            outputs = self._inlined(node.op.stands_for, operands)
-        elif node.op.only_derives:
-            outputs = self._expanded(node.op, operands)
-        else:
-            outputs = self._specialized(node, operands)
-        made = outputs[0].apply
-        if made is not None and results[0] is not None and results[0].name is not None:
-            self.names.setdefault(id(made), results[0].name)
-        for k, (old, new) in enumerate(zip(results, outputs, strict=False)):
-            known[id(node), k + 1] = new
-            if old is not None:
-                known[id(old)] = new
-
-    def _expanded(self, op: Op, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
-        """The expansion of an op that differs from it in its derivative alone."""
-        expansion = op.expansion(*operands)
-        outputs = expansion if isinstance(expansion, tuple) else (expansion,)
-        values = (*operands, *self.inputs)  # an expansion may ask for lengths of inputs
-        known: Known = {id(v): v for v in values}
-        for inner, results in sorted_applies(outputs, known=values):
-            self._import_apply(inner, results, known)
-        return tuple(self._imported(v, known) for v in outputs)
-
-    def _inlined(self, frozen: FrozenGraph, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
-        """The outputs of a graph on values of this one, with its checks."""
-        outputs, checks = frozen.instantiate_with_checks(operands)
-        known: Known = {id(v): v for v in operands}
-        asked = [v for check in checks for v in (check.condition, *check.values)]
-        for inner, results in sorted_applies([*outputs, *asked], known=operands):
-            self._import_apply(inner, results, known)
-        for condition, values, descriptor in checks:
-            taken = self._imported(condition, known), tuple(self._imported(v, known) for v in values)
-            self._add_check(Check(*taken, descriptor), None)
-        return tuple(self._imported(v, known) for v in outputs)
-
-    def _specialized(self, node: Apply, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
-        op = node.op
-        if type(op).specialize is not Op.specialize:
-            op = op.specialize([v.symbolic_type for v in operands])
-        if type(op).graph_fields and not self.keeps_derivatives:
-            op = op.with_inner_graphs([_derived(graph) for graph in op.inner_graphs()])
-        try:
-            outputs = self.intern(op, self._repeated(op, operands))
-        except (TypeError, ValueError) as error:
-            describe_operands(error, node.inputs)
-            raise
-        if op.may_fail or self._handled < len(self.needs.found):
-            made = outputs[0].apply
-            assert made is not None
-            self._make_checks(made)
-            outputs = self.intern(op, self._repeated(op, operands))  # which may have turned out to have lengths of 1
-        return outputs
-
-    def _repeated(self, op: Op, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
-        """The operands, lengths of 1 that are known by a check stated where they may be repeated.
-
-        So the type of each says whether it is. That of an input counts as different from 1: a check that it is fails.
-        """
-        return tuple(map(self._with_ones, operands)) if self.needs.ones and type(op).repeats else operands
-
-    def _imported(self, v: Variable, known: Known) -> Variable:
-        found = known.get(id(v))
-        if found is None and v.apply is not None and key_of(v) in known:  # another variable of the same result
-            found = known[id(v)] = known[key_of(v)]
-        if found is None:
-            if not isinstance(v, Constant):
-                where = (("created at", str(v.loc)),) if v.loc is not None else ()
-                hint = "list it among the inputs, or give it a value"
-                raise RewriteError(message(f"graph: {v!r} is neither an input nor computed", *where, hint=hint))
-            found = known[id(v)] = self.canonical_constant(v)
-        return found
 
     def assume(self, v: Variable, names: frozenset[str]) -> None:
         """Keep facts that are promised of a value of this graph; what a constant is can be seen."""
@@ -284,7 +180,7 @@ class FunctionGraph:
         if len(self.checks) > before:
             self._require_lengths(None)
 
-    def _require_lengths(self, sweep: _Sweep | None) -> None:
+    def _require_lengths(self, sweep: Sweep | None) -> None:
         while self._handled < len(self.needs.found):
             a, b, what, broadcasts = self.needs.found[self._handled]
             operands = self._needing.pop(self._handled, ())
@@ -326,7 +222,7 @@ class FunctionGraph:
         atom = length.atom
         return type(atom) is AxisLength and id(atom.owner) in self._leaves
 
-    def _add_check(self, check: Check, sweep: _Sweep | None) -> Variable | None:
+    def _add_check(self, check: Check, sweep: Sweep | None) -> Variable | None:
         """Take over a check on values of this graph, its new nodes interned or, in a sweep, rewritten.
 
         Returns:
@@ -348,24 +244,9 @@ class FunctionGraph:
             protected: what is protected, by the ids of conditions.
         """
         if protected:
-            self._protect(protected)
+            self.checks = protecting_first(self.checks, protected)
         self.checks = shapes_first(self.checks)
         self._conditions = {id(check.condition): k for k, check in enumerate(self.checks)}
-
-    def _protect(self, protected: Mapping[int, Apply | None]) -> None:
-        first: dict[int, int] = {}  # of applies: the check that needs them first
-        for k, check in enumerate(self.checks):
-            stack = [v.apply for v in (check.condition, *check.values)]
-            while stack:
-                node = stack.pop()
-                if node is not None and id(node) not in first:
-                    first[id(node)] = k
-                    stack.extend(v.apply for v in node.inputs)
-        places = []
-        for k, check in enumerate(self.checks):
-            before = first.get(id(protected.get(id(check.condition))), k)
-            places.append((before, 0, k) if before < k else (k, 1, k))
-        self.checks = [self.checks[k] for *_, k in sorted(places)]
 
     def _keep_check(self, check: Check) -> None:
         """Add a check, one for each condition; the status of an inner graph is told as it was given last."""
@@ -504,7 +385,7 @@ class FunctionGraph:
             given: replacements of values by their ids, made first, as the rewrite named `given_by`.
         """
         with self.needs:
-            sweep = _Sweep(self, transform, len(self._made), given, given_by)
+            sweep = Sweep(self, transform, len(self._made), given, given_by)
             sweep.pass_through(self.roots)
             self.outputs = tuple(sweep.run(self.outputs))
             before, self.checks, self._conditions = self.checks, [], {}
@@ -535,7 +416,7 @@ class FunctionGraph:
 
         A node's inputs are final when it is visited; the nodes of a replacement are visited at once.
         """
-        return _Sweep(self, transform, len(self._made)).run(roots)
+        return Sweep(self, transform, len(self._made)).run(roots)
 
     def _live(self, roots: Sequence[Variable]) -> list[tuple[Variable, ...]]:
         """The results of all applies below the roots, in the order in which they were made: operands first."""
@@ -552,7 +433,7 @@ class FunctionGraph:
 
     def freeze(self) -> FrozenGraph:
         """The graph as a closed, immutable program."""
-        return _freeze(self)
+        return frozen_of(self)
 
     def freeze_inside(self, before: FrozenGraph) -> FrozenGraph:
         """The graph as one that an op holds, which was another before it was rewritten.
@@ -601,244 +482,6 @@ class View:
         return self._uses.get(id(v), 0)
 
 
-@final
-class _Sweep:
-    """The state of one rebuild: what each visited variable became."""
-
-    def __init__(
-        self,
-        graph: FunctionGraph,
-        transform: Transform | None,
-        size: int,
-        given: Mapping[int, Variable] | None = None,
-        given_by: str = "",
-    ) -> None:
-        self.graph, self.transform = graph, transform
-        self.given = dict(given or {})
-        self.given_by = given_by
-        self.began: set[int] = set()  # values that `given` replaces, once their replacement is being visited
-        self.done: dict[int, Variable] = dict(graph._leaves) if transform is not None else {}
-        self.keep: list[object] = []  # what is in `done` by id must live
-        self.budget = BUDGET_BASE + BUDGET_PER_NODE * size
-        self.waiting: dict[int, tuple[Variable, ...]] = {}  # first result of a node -> its replacement
-        self.origins: dict[int, Origin] = {}  # of applies that rules have made, until they are interned
-        self.names: dict[int, str] = {}
-
-    def run(self, roots: Sequence[Variable]) -> list[Variable]:
-        return [self.result(root) for root in roots]
-
-    def pass_through(self, roots: Sequence[Variable]) -> None:
-        """Visit what is below the roots in the order in which it was made, quickly where nothing changes."""
-        graph, done, given, transform = self.graph, self.done, self.given, self.transform
-        assert transform is not None
-        for c in graph._constants.values():
-            done[id(c)] = c
-        for old in graph._live(roots):
-            first = old[0]
-            if id(first) in done and (not given or all(id(v) in done for v in old)):
-                continue
-            if given and any(id(v) in given for v in old):
-                for v in old:
-                    self.result(v)
-                continue
-            node = first.apply
-            assert node is not None
-            inputs = node.inputs
-            for u in inputs:
-                if done[id(u)] is not u:
-                    outputs = self._interned(node, tuple([done[id(v)] for v in inputs]))
-                    break
-            else:
-                outputs = old
-            if id(outputs[0]) not in done:
-                target = self._target(outputs)
-                if target is not outputs:
-                    self._settle(outputs, target)
-                else:
-                    for v in outputs:
-                        done[id(v)] = v
-            if outputs is not old:
-                for v, new in zip(old, outputs, strict=True):
-                    done[id(v)] = done[id(new)]
-                    if graph.assumes:
-                        graph.inherit(done[id(v)], v)
-
-    def _settle(self, outputs: tuple[Variable, ...], target: tuple[Variable, ...]) -> None:
-        """Visit the replacements of a node's results, and give these what became of them."""
-        done, graph = self.done, self.graph
-        for new in target:
-            self.result(new)
-        self.keep.append(target)
-        for out, new in zip(outputs, target, strict=True):
-            done[id(out)] = done[id(new)]
-            if graph.assumes:
-                graph.inherit(done[id(new)], out)
-
-    def result(self, root: Variable) -> Variable:
-        """What a value becomes, with everything below it visited. Without a transform, values of the graph stay."""
-        stack, done, made, waiting = [root], self.done, self.graph._made, self.waiting
-        while stack:
-            v = stack[-1]
-            if id(v) in done:
-                stack.pop()
-                continue
-            node = v.apply
-            if id(v) in self.given and node is not None:
-                self._replace(v, node, stack)
-                continue
-            if node is None:
-                self._leaf(v)
-                continue
-            outputs = made.get(id(node))
-            if outputs is None or self.transform is not None:
-                missing = [u for u in node.inputs if id(u) not in done]
-                if missing:
-                    missing.reverse()
-                    stack.extend(missing)
-                    continue
-                operands = [done[id(u)] for u in node.inputs]
-                if outputs is None or not all(map(is_, operands, node.inputs)):
-                    outputs = self._interned(node, tuple(operands))
-            first = id(outputs[0])
-            target = waiting.get(first)
-            again = target is not None
-            if target is None:
-                target = outputs if first in done else self._target(outputs)
-            if target is outputs:
-                for out in outputs:
-                    if id(out) not in self.given:
-                        done.setdefault(id(out), out)
-                if id(v) not in done:
-                    found = outputs[v.index]
-                    done[id(v)] = done.setdefault(id(found), found)  # a replacement may be the value it replaces
-                    self.keep.append(v)
-                    if self.graph.assumes:
-                        self.graph.inherit(done[id(v)], v)
-                continue
-            pending = [t for t in target if id(t) not in done]
-            if pending:
-                if again:
-                    self._give_up()
-                stack.extend(pending)
-                continue
-            for out, new in zip(outputs, target, strict=True):
-                done[id(out)] = done[id(new)]
-                if self.graph.assumes:
-                    self.graph.inherit(done[id(new)], out)
-            done[id(v)] = done[id(outputs[v.index])]
-            self.keep.append((v, target))
-        return done[id(root)]
-
-    def _replace(self, v: Variable, node: Apply, stack: list[Variable]) -> None:
-        """Give a value its given replacement, or have that visited first; none that is less precise."""
-        new = self.given[id(v)]
-        if id(v) not in self.began and not self._is_precise(new, v):
-            del self.given[id(v)]  # its lengths agree by a check only
-            return
-        if id(v) not in self.began:
-            self.began.add(id(v))
-            self._account(self.given_by, node, (v,), (new,))
-        elif id(new) not in self.done:
-            self._give_up()
-        if id(new) in self.done:
-            self.done[id(v)] = self.done[id(new)]
-            self.keep.append(v)
-            self.graph.inherit(self.done[id(v)], v)
-        else:
-            stack.append(new)
-
-    def _is_precise(self, new: Variable, old: Variable) -> bool:
-        """Whether a value of the same dtype and rank loses no static length of what it replaces."""
-        if new.type.dtype != old.type.dtype or new.type.ndim != old.type.ndim:
-            return True  # which is a mistake that is told
-        return new.type.refines(old.type) or self.graph._resolved(new.symbolic_type).refines(old.type)
-
-    def _leaf(self, v: Variable) -> None:
-        if isinstance(v, Constant):
-            self.done[id(v)] = self.graph.canonical_constant(v)
-            self.keep.append(v)
-        elif id(v) in self.graph._leaves:
-            self.done[id(v)] = v
-        else:
-            text = f"graph: {v!r} is not a value of this graph"
-            raise RewriteError(message(text))
-
-    def _interned(self, node: Apply, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
-        graph = self.graph
-        outputs = graph.intern(node.op, operands, node)
-        made = outputs[0].apply
-        if made is not node and made is not None:
-            name = graph.names.get(id(node)) or self.names.get(id(node))
-            if name is not None:
-                graph.names.setdefault(id(made), name)
-            origin = graph.origins.get(id(node)) or self.origins.get(id(node))
-            if origin is not None:
-                graph.origins.setdefault(id(made), origin)
-            self.keep.append(node)
-            if graph.assumes:
-                for new, old in zip(outputs, graph._made.get(id(node), ()), strict=False):
-                    graph.inherit(new, old)
-            if graph.recorder is not None and self.transform is not None:
-                graph.recorder.rebuilt(node, outputs)
-        return outputs
-
-    def _target(self, outputs: tuple[Variable, ...]) -> tuple[Variable, ...]:
-        """What a node's results become: themselves, or the replacement, which may still have to be visited."""
-        node = outputs[0].apply
-        assert node is not None
-        found = self.transform(node, outputs) if self.transform is not None else None
-        if found is None:
-            return outputs
-        rule, target = found
-        made = target[0].apply
-        if made is not None and made.op is node.op and _is_exchange(made, node):
-            return outputs
-        self._account(rule, node, outputs, target)
-        self.waiting[id(outputs[0])] = target
-        return target
-
-    def _account(self, rule: str, node: Apply, outputs: tuple[Variable, ...], target: tuple[Variable, ...]) -> None:
-        graph = self.graph
-        graph.fired[rule] = graph.fired.get(rule, 0) + 1
-        self.budget -= 1
-        if self.budget < 0:
-            self._give_up()
-        before = graph.origins.get(id(node)) or _origin(node)
-        origin = Origin(before.locs[:3], (*before.rules[-7:], rule))
-        for old, new in zip(outputs, target, strict=True):
-            if not graph.refines(new, old):
-                text = f"rewrite: {rule} replaced {old.type} by {new.type}"
-                raise RewriteError(message(text, ("node", f"{node.op.name}")))
-        if graph.recorder is not None:
-            graph.recorder.replaced(rule, outputs, target, node.loc)
-        self._mark(target, origin, graph.names.get(id(node)))
-
-    def _mark(self, target: tuple[Variable, ...], origin: Origin, name: str | None) -> None:
-        """Note where the applies of a replacement come from; a name goes to the first one."""
-        made, first = self.graph._made, target[0].apply
-        if name is not None and first is not None:
-            names = self.graph.names if id(first) in made else self.names
-            names.setdefault(id(first), name)
-        stack = [v.apply for v in target]
-        while stack:
-            new = stack.pop()
-            if new is not None and id(new) not in made and id(new) not in self.origins:
-                self.origins[id(new)] = origin
-                stack.extend(u.apply for u in new.inputs)
-
-    def _give_up(self) -> NoReturn:
-        often = sorted(self.graph.fired.items(), key=lambda item: -item[1])[:5]
-        names = ", ".join(f"{name} ({count})" for name, count in often)
-        raise RewriteError(message("rewrite: the rules do not come to an end", ("fired", names)))
-
-
-def _input_types(inputs: Sequence[Variable], ones: frozenset[tuple[int, int]]) -> list[TensorType]:
-    return [
-        v.type.with_shape([1 if (k, axis) in ones else n for axis, n in enumerate(v.type.shape)])
-        for k, v in enumerate(inputs)
-    ]
-
-
 def _own_lengths(v: Variable) -> None:
     """Give unknown lengths atoms that count as different from 1, as they are in a specialised graph."""
     if None in v.lengths:
@@ -853,93 +496,10 @@ def _are_alike(a: Variable, b: Variable) -> bool:
     return a.type.dtype == b.type.dtype and len(a.lengths) == len(b.lengths) and all(map(same, a.lengths, b.lengths))
 
 
-def _is_exchange(a: Apply, b: Apply) -> bool:
-    """Whether two applies of one op have the same operands, or those of an op that commutes in the other order."""
-    others = b.inputs[::-1] if a.op.commutes else b.inputs
-    return len(a.inputs) == len(others) and all(map(is_, a.inputs, others))
-
-
 def _is_own(length: Length, v: Variable) -> bool:
     """Whether a length is known by the value that has it only."""
     atom = length.atom
     return type(atom) is AxisLength and atom.owner is v
-
-
-def checks_of(node: Apply) -> tuple[Check, ...]:
-    """What can fail in an apply: the checks its op declares, and that the status of an inner graph is 0."""
-    inner = node.op.inner_descriptors
-    outputs = [Variable(t, node, k) for k, t in enumerate(node.types)]
-    checks = node.op.checks(node.inputs, outputs)
-    if not inner:
-        return checks
-    number, *values = (NAMESPACE.getitem(outputs[-1], k) for k in range(2 + STATUS_VALUES))
-    condition = NAMESPACE.equal(number, 0)
-    calls = [NAMESPACE.equal(number, k + 1) for k, d in enumerate(inner) if d.inner]
-    if calls:  # what their first value numbers is told with their own number: see `Descriptor`
-        is_call = functools.reduce(NAMESPACE.logical_or, calls)
-        number = NAMESPACE.where(is_call, number + (len(inner) + 1) * values[0], number)
-        values = [NAMESPACE.where(is_call, b, a) for a, b in itertools.pairwise(values)]
-    told = node.op.told_steps
-    places = [*range(STEP + 1 - STEPS_TOLD, STEP + 1)]  # of the steps that the inner check has reported
-    if told is not None:
-        places = [STEP, *places[:-1]]
-    steps = [NAMESPACE.getitem(outputs[-1], k) for k in places]
-    shown = (number, *values[:STATUS_VALUES], *steps)
-    return (*checks, Check(condition, shown, Descriptor("TgError", "", None, inner, told=told)))
-
-
-def _freeze(graph: FunctionGraph) -> FrozenGraph:
-    applies = [node for node, _ in sorted_applies(graph.roots, known=graph.inputs)]
-    number: dict[int, int] = {id(v): k for k, v in enumerate(graph.inputs)}
-    constants: list[Constant] = []
-    for v in itertools.chain(itertools.chain.from_iterable([node.inputs for node in applies]), graph.roots):
-        if type(v) is Constant and id(v) not in number:
-            number[id(v)] = len(number)
-            constants.append(v)
-    types = [v.type for v in (*graph.inputs, *constants)]
-    nodes: list[Node] = []
-    names, origins = {k: v.name for k, v in enumerate(graph.inputs) if v.name}, {}
-    made, given_names, given_origins = graph._made, graph.names, graph.origins
-    for node in applies:
-        operands = tuple([number[id(v)] for v in node.inputs])
-        results = []
-        for out in made[id(node)]:
-            number[id(out)] = len(types)
-            results.append(len(types))
-            types.append(out.type)
-        name = given_names.get(id(node))
-        if name is not None:
-            names[results[0]] = name
-        origin = given_origins.get(id(node))
-        origins[len(nodes)] = origin if origin is not None else _origin(node)
-        nodes.append(Node(node.op, operands, tuple(results)))
-    checks = [
-        FrozenCheck(number[id(c.condition)], tuple([number[id(v)] for v in c.values]), c.descriptor)
-        for c in graph.checks
-    ]
-    outs = [number[id(v)] for v in graph.outputs]
-    values = itertools.chain(graph.inputs, *(made[id(node)] for node in applies)) if graph.assumes else ()
-    assumed = {number[id(v)]: v.assumed for v in values if hasattr(v, "assumed")}
-    return FrozenGraph(len(graph.inputs), types, constants, nodes, outs, checks, names, origins, assumed)
-
-
-def _origin(node: Apply) -> Origin:
-    return Origin((node.loc,), node.loc.rules) if node.loc is not None else Origin()
-
-
-def _derived(frozen: FrozenGraph) -> FrozenGraph:
-    """A graph that an op holds, without what is said of derivatives alone; itself where there is none."""
-    if not only_derives(frozen):
-        return frozen
-    inputs = [Variable(t, name=frozen.names.get(k)) for k, t in enumerate(frozen.input_types)]
-    with Requirements():  # found again where it is imported
-        outputs, checks = frozen.instantiate_with_checks(inputs)
-    return FunctionGraph.of(inputs, outputs, checks=checks).freeze()
-
-
-def only_derives(frozen: FrozenGraph) -> bool:
-    """Whether a graph, or one inside it, has an op that says something of derivatives alone."""
-    return any(node.op.only_derives or any(map(only_derives, node.op.inner_graphs())) for node in frozen.nodes)
 
 
 def freeze(inputs: Sequence[Variable], outputs: Sequence[Variable], checks: Sequence[Check] = ()) -> FrozenGraph:

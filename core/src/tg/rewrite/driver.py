@@ -10,9 +10,9 @@ import numpy as np
 
 from tg.errors import RewriteError, TgError, blamed, message
 from tg.graph import loc as locs
-from tg.graph.checks import STATUS_LENGTH
+from tg.graph.checks import STATUS_LENGTH, checks_of
 from tg.graph.collector import paused
-from tg.graph.function_graph import FunctionGraph, checks_of
+from tg.graph.function_graph import FunctionGraph
 from tg.graph.nodes import Constant, Variable
 from tg.graph.operators import NAMESPACE
 from tg.graph.timing import Span

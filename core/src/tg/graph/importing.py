@@ -1,0 +1,141 @@
+"""Importing: an expression copied into a function graph, specialised, with checks explicit and names beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tg.errors import RewriteError, message
+from tg.graph.checks import Check
+from tg.graph.freezing import only_derives
+from tg.graph.nodes import Constant, Variable, as_size_variable, describe_operands
+from tg.graph.op import Op
+from tg.graph.traversal import key_of, sorted_applies
+from tg.types.requirements import Requirements
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.graph.frozen import FrozenGraph
+    from tg.graph.function_graph import FunctionGraph
+    from tg.graph.nodes import Apply
+    from tg.types.tensor_type import TensorType
+
+    Known = dict[int | tuple[int, int], Variable]  # by the id of a variable, and by the key of a result
+
+
+def input_types(inputs: Sequence[Variable], ones: frozenset[tuple[int, int]]) -> list[TensorType]:
+    """The types of inputs with the lengths at these places (input, axis from the front) being 1."""
+    return [
+        v.type.with_shape([1 if (k, axis) in ones else n for axis, n in enumerate(v.type.shape)])
+        for k, v in enumerate(inputs)
+    ]
+
+
+def import_apply(graph: FunctionGraph, node: Apply, results: Sequence[Variable | None], known: Known) -> None:
+    """Copy an apply into a graph, and leave among the known what its results are there."""
+    operands = tuple([known[id(v)] if id(v) in known else imported(graph, v, known) for v in node.inputs])
+    identity = node.op.named_identity
+    if graph.keeps_derivatives and node.op.only_derives:
+        outputs = _specialized(graph, node, operands)
+    elif identity is not None:
+        outputs = operands[:1]
+        graph.assume(operands[0], node.op.assumed_facts)
+        for check in node.op.checks(operands, operands[:1]):
+            graph._add_check(check._replace(descriptor=check.descriptor.as_stated()), None)
+        if identity and operands[0].apply is not None:
+            graph.names.setdefault(id(operands[0].apply), identity)
+    elif not operands and node.op.named_length is not None:
+        outputs = (graph.absorb(as_size_variable(graph.dims.length(node.op.named_length))),)
+    elif node.op.stands_for is not None:
+        outputs = _inlined(graph, node.op.stands_for, operands)
+    elif node.op.only_derives:
+        outputs = _expanded(graph, node.op, operands)
+    else:
+        outputs = _specialized(graph, node, operands)
+    made = outputs[0].apply
+    if made is not None and results[0] is not None and results[0].name is not None:
+        graph.names.setdefault(id(made), results[0].name)
+    for k, (old, new) in enumerate(zip(results, outputs, strict=False)):
+        known[id(node), k + 1] = new
+        if old is not None:
+            known[id(old)] = new
+
+
+def _expanded(graph: FunctionGraph, op: Op, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
+    """The expansion of an op that differs from it in its derivative alone."""
+    expansion = op.expansion(*operands)
+    outputs = expansion if isinstance(expansion, tuple) else (expansion,)
+    values = (*operands, *graph.inputs)  # an expansion may ask for lengths of inputs
+    known: Known = {id(v): v for v in values}
+    for inner, results in sorted_applies(outputs, known=values):
+        import_apply(graph, inner, results, known)
+    return tuple(imported(graph, v, known) for v in outputs)
+
+
+def _inlined(graph: FunctionGraph, frozen: FrozenGraph, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
+    """The outputs of a graph on values of this one, with its checks."""
+    outputs, checks = frozen.instantiate_with_checks(operands)
+    known: Known = {id(v): v for v in operands}
+    asked = [v for check in checks for v in (check.condition, *check.values)]
+    for inner, results in sorted_applies([*outputs, *asked], known=operands):
+        import_apply(graph, inner, results, known)
+    import_checks(graph, checks, known)
+    return tuple(imported(graph, v, known) for v in outputs)
+
+
+def _specialized(graph: FunctionGraph, node: Apply, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
+    op = node.op
+    if type(op).specialize is not Op.specialize:
+        op = op.specialize([v.symbolic_type for v in operands])
+    if type(op).graph_fields and not graph.keeps_derivatives:
+        op = op.with_inner_graphs([_derived(graph, inner) for inner in op.inner_graphs()])
+    try:
+        outputs = graph.intern(op, _repeated(graph, op, operands))
+    except (TypeError, ValueError) as error:
+        describe_operands(error, node.inputs)
+        raise
+    if op.may_fail or graph._handled < len(graph.needs.found):
+        made = outputs[0].apply
+        assert made is not None
+        graph._make_checks(made)
+        outputs = graph.intern(op, _repeated(graph, op, operands))  # which may have turned out to have lengths of 1
+    return outputs
+
+
+def _repeated(graph: FunctionGraph, op: Op, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
+    """The operands, lengths of 1 that are known by a check stated where they may be repeated.
+
+    So the type of each says whether it is. That of an input counts as different from 1: a check that it is fails.
+    """
+    return tuple(map(graph._with_ones, operands)) if graph.needs.ones and type(op).repeats else operands
+
+
+def import_checks(graph: FunctionGraph, checks: Sequence[Check], known: Known) -> None:
+    """Copy checks into a graph, on values that are known."""
+    for condition, values, descriptor in checks:
+        taken = imported(graph, condition, known), tuple(imported(graph, v, known) for v in values)
+        graph._add_check(Check(*taken, descriptor), None)
+
+
+def imported(graph: FunctionGraph, v: Variable, known: Known) -> Variable:
+    """A value of an expression in a graph: known already, or a constant."""
+    found = known.get(id(v))
+    if found is None and v.apply is not None and key_of(v) in known:  # another variable of the same result
+        found = known[id(v)] = known[key_of(v)]
+    if found is None:
+        if not isinstance(v, Constant):
+            where = (("created at", str(v.loc)),) if v.loc is not None else ()
+            hint = "list it among the inputs, or give it a value"
+            raise RewriteError(message(f"graph: {v!r} is neither an input nor computed", *where, hint=hint))
+        found = known[id(v)] = graph.canonical_constant(v)
+    return found
+
+
+def _derived(graph: FunctionGraph, frozen: FrozenGraph) -> FrozenGraph:
+    """A graph that an op holds, without what is said of derivatives alone; itself where there is none."""
+    if not only_derives(frozen):
+        return frozen
+    inputs = [Variable(t, name=frozen.names.get(k)) for k, t in enumerate(frozen.input_types)]
+    with Requirements():  # found again where it is imported
+        outputs, checks = frozen.instantiate_with_checks(inputs)
+    return graph.of(inputs, outputs, checks=checks).freeze()
