@@ -15,7 +15,8 @@ from tg.types.dtypes import numpy_dtype
 from tg_c.compiler import Flags, compile_unit
 from tg_c.machine import has_fused, vector_bytes
 from tg_c.prelude import Prelude
-from tg_c.routine import Routine, Width
+from tg_c.abreast import Width
+from tg_c.routine import Routine
 from tg_c.text import TYPEDEFS
 from tg_native.kernels.body import Machine
 from tg_native.kernels.dtypes import WORDS, item_size

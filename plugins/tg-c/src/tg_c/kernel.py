@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 from tg.backend import Length, is_complex
+from tg_c.abreast import CONST, Width
 from tg_c.body import SHARED
 from tg_c.division import BEGIN
 from tg_c.machine import vector_bytes
-from tg_c.routine import CONST, Routine, Width
+from tg_c.routine import Routine
 from tg_c.text import INDENT
 from tg_native.kernels.dtypes import PARTS, WORDS, is_half, working
 from tg_native.kernels.index import Index, Pointer, index

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.backend import is_complex
-from tg_c.routine import Routine, Width
+from tg_c.abreast import Width
+from tg_c.routine import Routine
 from tg_native.kernels.dtypes import PARTS, WORDS
 from tg_native.kernels.lanes import Lanes, Pair, parameter_names
 
