@@ -11,7 +11,7 @@ import scipy.special
 import tg
 from tg_c import prelude as preludes
 from tg_c import vectors
-from tg_c.body import named
+from tg_c.body import name_of
 from tg_c.compiler import Flags, compile_unit
 from tg_c.libm import ARITIES
 from tg_c.machine import has_fused, masked_moves, vector_bytes, vector_symbol
@@ -103,7 +103,7 @@ def kernel(name, kind, width, *, symbol=no_library, before=""):
     load, store, made = (
         lanes.function("load", kind),
         lanes.function("store", kind),
-        named(prelude, name, KINDS[kind].__name__, lanes.count, lanes.size),
+        name_of(prelude, name, KINDS[kind].__name__, lanes.count, lanes.size),
     )
     call = f"{made}({', '.join(f'{load}({x} + i)' for x in 'xy'[: ARITIES[name]])})"
     words = {"@K": kind, "@N": str(lanes.count), "@STORE": store, "@CALL": call}
@@ -353,7 +353,7 @@ def test_functions_of_the_normal_distribution_at_their_ends(name, right, kind):
 def test_a_function_that_libm_lacks_has_a_form_for_one_number(machine):
     _, before = machine
     prelude = Prelude()
-    name = named(prelude, "digamma", "float64")
+    name = name_of(prelude, "digamma", "float64")
     text = f"{before}{TYPEDEFS}{prelude.text()}\nf64 one(f64 x) {{ return {name}(x); }}\n"
     library = ctypes.CDLL(str(compile_unit(text)))
     library.one.restype, library.one.argtypes = ctypes.c_double, [ctypes.c_double]

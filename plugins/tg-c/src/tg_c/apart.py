@@ -30,10 +30,10 @@ def one_after_another(lines: Sequence[str], vector_of: Mapping[int, int]) -> lis
 
 
 def _is_plain(line: str) -> bool:
-    return _definition(line) != "" or _CALL.fullmatch(line) is not None
+    return _defined_name(line) != "" or _CALL.fullmatch(line) is not None
 
 
-def _definition(line: str) -> str:
+def _defined_name(line: str) -> str:
     """The name that a statement defines."""
     found = _DEFINITION.fullmatch(line)
     return found[1] if found else ""
@@ -41,9 +41,9 @@ def _definition(line: str) -> str:
 
 def _is_in_order(lines: Sequence[str]) -> bool:
     """Whether nothing is read before it is defined."""
-    missing = {_definition(line) for line in lines}
+    missing = {_defined_name(line) for line in lines}
     for line in lines:
-        missing.discard(own := _definition(line))
+        missing.discard(own := _defined_name(line))
         if any(name in missing for name in _NAME.findall(line) if name != own):
             return False
     return True

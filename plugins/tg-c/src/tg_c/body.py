@@ -494,7 +494,7 @@ def function(name: str, write: Callable[..., Lanes], like: Body, dtypes: Sequenc
     return f"{head} {found.kind} {name}({parameters}) {{\n{lines}\n}}"
 
 
-def named(prelude: Prelude, name: str, dtype: str, lanes: int = 0, size: int = 8) -> str:
+def name_of(prelude: Prelude, name: str, dtype: str, lanes: int = 0, size: int = 8) -> str:
     """The C name of a function of libm, or of a kernel beside these, of lanes or of one number: for templates."""
     body = Body(prelude, lanes, size)
     if name in NAMED:

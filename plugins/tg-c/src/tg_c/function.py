@@ -19,7 +19,7 @@ from tg_c.prelude import Element
 from tg_c.printed import Printed
 from tg_c.site import Site
 from tg_c.steps import FAILED, SharedSteps
-from tg_c.text import INDENT, elements, literal
+from tg_c.text import INDENT, initializer, literal
 from tg_native.calls.blas import NO_BLAS, blas
 from tg_native.graphs import function as graphs
 from tg_native.graphs.failure import Failure
@@ -263,7 +263,7 @@ class GraphFunction(graphs.GraphFunction):
     def table(self, number: int, constant: Constant) -> str:
         array, dtype = constant.data, constant.type.dtype
         if array.nbytes <= LARGE_CONSTANT:
-            return self.unit.table(dtype, elements(array, dtype) or "0")
+            return self.unit.table(dtype, initializer(array, dtype) or "0")
         name = self.name_of(number)
         self.line(f"const {WORDS[dtype]} *const {name} = data[{self.unit.argument(constant)}];")
         return name

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg.backend import TensorType, is_complex, taken
-from tg_c.body import SHARED, named
+from tg_c.body import SHARED, name_of
 from tg_c.libm import ARITIES
 from tg_c.prelude import Element, limit
 from tg_c.printed import text_of
@@ -102,7 +102,7 @@ class LaneElement(NamedTuple):
 
     def _word(self, word: str) -> str:
         if word in ARITIES:
-            return named(self.prelude, word, self.dtype, self.vectors.count, self.vectors.size)
+            return name_of(self.prelude, word, self.dtype, self.vectors.count, self.vectors.size)
         if word in ("all", "larger", "least", "most", "number", "select", "smaller"):
             return self.vectors.function(word, self.kind)
         if word in ("T", "R"):

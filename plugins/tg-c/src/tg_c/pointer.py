@@ -47,7 +47,7 @@ i64 tg_density(unsigned long long n, const double *x, double *gradient, double *
 
 
 @functools.cache
-def _opened() -> ctypes.CDLL:
+def _library() -> ctypes.CDLL:
     return compiler.opened(ctypes.CDLL, TEXT, Flags(level=1))
 
 
@@ -70,6 +70,6 @@ def of_unit(
     lengths = [n for shape in (*shapes, *(a.shape for a in held), *planned) for n in shape]
     addresses = [a.ctypes.data for a in behind]
     words = [unit.address("tg_run"), len(shapes), len(behind), *addresses, *lengths]
-    data, library = np.array(words, np.int64), _opened()
+    data, library = np.array(words, np.int64), _library()
     call, density = (ctypes.cast(getattr(library, f"tg_{name}"), ctypes.c_void_p) for name in ("call", "density"))
     return MachineCode(call.value or 0, density.value or 0, data.ctypes.data, (unit, behind, data, library))

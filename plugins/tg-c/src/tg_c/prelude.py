@@ -10,7 +10,7 @@ import numpy as np
 
 from tg.backend import is_float, numpy_dtype
 from tg_c import half
-from tg_c.body import named
+from tg_c.body import name_of
 from tg_c.libm import ARITIES, COMPLEX_ARITIES
 from tg_c.machine import has_fused, vector_bytes
 from tg_c.objects import Loop
@@ -131,7 +131,7 @@ class Element(NamedTuple):
         dtype = self.dtype
         part = PARTS.get(dtype, dtype)
         if word in ARITIES:
-            return named(self.prelude, word, dtype)
+            return name_of(self.prelude, word, dtype)
         if word in COMPLEX_ARITIES:
             return self.prelude.libm(word, dtype)
         if word in ("widened", "narrowed"):

@@ -78,7 +78,7 @@ def literal(value: Any, dtype: str) -> str:
     return f"(-{text})" if math.copysign(1, number) < 0 else text
 
 
-def elements(array: np.ndarray[Any, Any], dtype: str) -> str:
+def initializer(array: np.ndarray[Any, Any], dtype: str) -> str:
     """All elements in C order, as the inside of an initialiser."""
     if is_half(dtype):
         return ", ".join(f"{{{bits}}}" for bits in np.ascontiguousarray(array).view(np.uint16).ravel())

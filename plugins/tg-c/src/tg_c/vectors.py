@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tg_c.prelude import Prelude
 
-TYPE: Final = """\
+DEFINITION: Final = """\
 typedef @E @V __attribute__((vector_size(@L * sizeof(@E))));
 typedef @V @V_at __attribute__((aligned(sizeof(@E)), may_alias));"""
 # What only the last block of a row calls stands apart from the loops, and is small rather than fast.
@@ -301,7 +301,7 @@ class Vectors:
         """The name of the vector type of another number of lanes, declared."""
         name = f"{kind}x{count}"
         if not self.prelude.has(name):
-            self.prelude.need(name, TYPE.replace("@V", name).replace("@E", kind).replace("@L", str(count)))
+            self.prelude.need(name, DEFINITION.replace("@V", name).replace("@E", kind).replace("@L", str(count)))
         return name
 
     def mask(self, kind: str) -> str:

@@ -35,7 +35,7 @@ ITEMS: Final[Mapping[str, str]] = {
 }
 """LLVM's type of an element in a register; a half is its bits. Complex numbers are two elements."""
 
-SHORT: Final[Mapping[str, str]] = {"float": "f32", "double": "f64"}
+SHORT_NAMES: Final[Mapping[str, str]] = {"float": "f32", "double": "f64"}
 """LLVM's types as they stand in the names of its intrinsics, where that differs."""
 
 
@@ -133,7 +133,7 @@ class Lines:
 
     def short(self, item: str) -> str:
         """`type` as it stands in the name of an intrinsic."""
-        found = SHORT.get(item, item)
+        found = SHORT_NAMES.get(item, item)
         return f"v{self.lanes}{found}" if self.lanes else found
 
     def all(self, constant: str, item: str) -> str:
