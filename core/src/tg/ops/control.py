@@ -150,13 +150,8 @@ def call(fn: Callable[..., Any], *operands: Any) -> Any:
     return found[: len(outputs)] if isinstance(result, tuple | list) else found[0]
 
 
-@final
-class StopGradient(Op):
-    """The operand, through which nothing is differentiated; importing a graph removes it.
-
-    Shapes:
-        x (...) -> y (...)
-    """
+class OfGradient(Op):
+    """The operand, of which an op says something that its gradient alone sees; importing a graph removes it."""
 
     only_derives = True
 
@@ -176,6 +171,15 @@ class StopGradient(Op):
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
         """Those of the operand."""
         return (facts_of(inputs[0]),)
+
+
+@final
+class StopGradient(OfGradient):
+    """The operand, through which nothing is differentiated; importing a graph removes it.
+
+    Shapes:
+        x (...) -> y (...)
+    """
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """None: that is its purpose."""
@@ -195,7 +199,7 @@ def stop_gradient(x: Any) -> Variable:
 
 
 @final
-class GradScale(Op):
+class GradScale(OfGradient):
     """The operand, whose gradient is multiplied by `factor`; importing a graph removes it.
 
     Shapes:
@@ -206,25 +210,6 @@ class GradScale(Op):
 
     factor: float
 
-    only_derives = True
-
-    def infer(self, x: TensorType) -> tuple[TensorType, ...]:
-        """The operand's type."""
-        return (x,)
-
-    def perform(self, *arrays: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
-        """A copy."""
-        return (arrays[0].copy(),)
-
-    @property
-    def named_identity(self) -> str | None:
-        """No name: only an identity."""
-        return ""
-
-    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
-        """Those of the operand."""
-        return (facts_of(inputs[0]),)
-
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """The cotangent times the factor."""
         (dy,) = cotangents
@@ -232,7 +217,7 @@ class GradScale(Op):
 
 
 @final
-class GradClip(Op):
+class GradClip(OfGradient):
     """The operand, the elements of whose gradient are limited to [lower, upper]; importing a graph removes it.
 
     Shapes:
@@ -243,25 +228,6 @@ class GradClip(Op):
 
     lower: float
     upper: float
-
-    only_derives = True
-
-    def infer(self, x: TensorType) -> tuple[TensorType, ...]:
-        """The operand's type."""
-        return (x,)
-
-    def perform(self, *arrays: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
-        """A copy."""
-        return (arrays[0].copy(),)
-
-    @property
-    def named_identity(self) -> str | None:
-        """No name: only an identity."""
-        return ""
-
-    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
-        """Those of the operand."""
-        return (facts_of(inputs[0]),)
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """The cotangent, limited."""
