@@ -37,6 +37,10 @@ INFRASTRUCTURE = {
     "iterated",
     "series",
     "shape_ops",
+    "sized_ops",
+    "tails",
+    "traced_steps",
+    "linear_systems",
     "wrapped",
 }
 PLUGINS = [

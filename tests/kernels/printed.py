@@ -12,10 +12,10 @@ from tests.kernels.interpreter import Interpreter
 from tests.kernels.memory import Place
 from tests.kernels.operations import kind_of
 from tg.types.dtypes import numpy_dtype
+from tg_c.abreast import Width
 from tg_c.compiler import Flags, compile_unit
 from tg_c.machine import has_fused, vector_bytes
 from tg_c.prelude import Prelude
-from tg_c.abreast import Width
 from tg_c.routine import Routine
 from tg_c.text import TYPEDEFS
 from tg_native.kernels.body import Machine

@@ -11,8 +11,9 @@ from tg.link.linker import Request
 from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply
 from tg.ops.indexing import Scatter, wrap_index
 from tg.ops.linalg.cholesky import Cholesky
+from tg.ops.linalg.linear_systems import Inv, Solve
 from tg.ops.linalg.lu import LU
-from tg.ops.linalg.solving import Det, Inv, Solve
+from tg.ops.linalg.solving import Det
 from tg.ops.linalg.triangular import SolveTriangular
 from tg.ops.nn.convolution import Convolution
 from tg.rewrite.driver import rewrite

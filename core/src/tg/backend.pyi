@@ -83,6 +83,8 @@ from tg.ops.linalg.cholesky import Cholesky as Cholesky
 from tg.ops.linalg.equations import SolveStein as SolveStein
 from tg.ops.linalg.equations import SolveSylvester as SolveSylvester
 from tg.ops.linalg.equations import Sqrtm as Sqrtm
+from tg.ops.linalg.linear_systems import Inv as Inv
+from tg.ops.linalg.linear_systems import Solve as Solve
 from tg.ops.linalg.logarithms import Logm as Logm
 from tg.ops.linalg.lu import LU as LU
 from tg.ops.linalg.qr import QR as QR
@@ -90,9 +92,7 @@ from tg.ops.linalg.schur import Eig as Eig
 from tg.ops.linalg.schur import Eigvals as Eigvals
 from tg.ops.linalg.schur import Schur as Schur
 from tg.ops.linalg.solving import Det as Det
-from tg.ops.linalg.solving import Inv as Inv
 from tg.ops.linalg.solving import SlogDet as SlogDet
-from tg.ops.linalg.solving import Solve as Solve
 from tg.ops.linalg.spectral import SVD as SVD
 from tg.ops.linalg.spectral import Eigh as Eigh
 from tg.ops.linalg.spectral import Eigvalsh as Eigvalsh

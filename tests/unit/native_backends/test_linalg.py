@@ -6,10 +6,11 @@ import pytest
 import tg
 from tg import lapack
 from tg.ops.linalg.cholesky import Cholesky
+from tg.ops.linalg.linear_systems import Inv, Solve
 from tg.ops.linalg.lu import LU
 from tg.ops.linalg.qr import QR
 from tg.ops.linalg.schur import Eig, Schur
-from tg.ops.linalg.solving import Det, Inv, Solve
+from tg.ops.linalg.solving import Det
 from tg.ops.linalg.spectral import SVD, Eigh
 from tg.ops.linalg.triangular import SolveTriangular
 from tg.types.tensor_type import TensorType

@@ -10,7 +10,7 @@ import scipy.special
 
 import tg
 from tg.errors import ShapeError
-from tg.ops.shape_ops import SumTo
+from tg.ops.sized_ops import SumTo
 
 pytestmark = pytest.mark.sampled(4)
 

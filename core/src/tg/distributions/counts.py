@@ -31,14 +31,8 @@ from tg.ops.elementwise.exponential import exp, expm1, log, log1p, xlog1py, xlog
 from tg.ops.elementwise.rounding import ceil
 from tg.ops.elementwise.special.beta import betaln, stirling_difference
 from tg.ops.elementwise.special.gamma import gammaln
-from tg.ops.elementwise.special.incomplete import (
-    betainc,
-    gammainc,
-    gammaincc,
-    log1p_rest,
-    log_gamma_lower,
-    log_gamma_upper,
-)
+from tg.ops.elementwise.special.incomplete import betainc, gammainc, gammaincc, log_gamma_lower, log_gamma_upper
+from tg.ops.elementwise.special.tails import log1p_rest
 from tg.ops.places import take_along_axis
 from tg.ops.reduction import sum as sum_of
 from tg.ops.shape import broadcast_to, expand_dims

@@ -14,7 +14,7 @@ from tg.graph.nodes import Constant, Variable
 from tg.graph.traversal import inputs_of, leaves_and, sorted_applies, substitute
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.inner import whole_of
-from tg.ops.shape_ops import SpecifyShape
+from tg.ops.sized_ops import SpecifyShape
 from tg.ops.updating import Updating
 from tg.types.dtypes import can_cast_safely
 from tg.variables.conversion import as_variable

@@ -18,7 +18,8 @@ from tg.ops.elementwise.record import Elementwise
 from tg.ops.indexing import Gather, Slice, SliceUpdate
 from tg.ops.reduction import Reduce
 from tg.ops.shape import broadcast_to, expand_dims_at
-from tg.ops.shape_ops import BroadcastTo, ExpandDims, Reshape, SpecifyShape, Squeeze, Transpose
+from tg.ops.shape_ops import ExpandDims, Squeeze, Transpose
+from tg.ops.sized_ops import BroadcastTo, Reshape, SpecifyShape
 from tg.types.dtypes import BOOL, numpy_dtype
 from tg.types.lengths import same
 

@@ -54,7 +54,8 @@ from tg.ops.elementwise.exponential import per_expm1
 from tg.ops.indexing import Scatter, SliceUpdate
 from tg.ops.reduction import ProductOfOthers, Reduce
 from tg.ops.shape import Named, expand_dims_at
-from tg.ops.shape_ops import BroadcastTo, Concatenate, ExpandDims, Squeeze, SumTo, Transpose
+from tg.ops.shape_ops import Concatenate, ExpandDims, Squeeze, Transpose
+from tg.ops.sized_ops import BroadcastTo, SumTo
 from tg.types.dtypes import BOOL, is_inexact
 
 if TYPE_CHECKING:

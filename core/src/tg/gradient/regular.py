@@ -35,16 +35,8 @@ from tg.ops.nn.normalization import BatchNorm, BatchNormGradient
 from tg.ops.norm import Norm
 from tg.ops.reduction import Reduce
 from tg.ops.shape import Named
-from tg.ops.shape_ops import (
-    BroadcastTo,
-    Concatenate,
-    ExpandDims,
-    Reshape,
-    SpecifyShape,
-    Squeeze,
-    SumTo,
-    Transpose,
-)
+from tg.ops.shape_ops import Concatenate, ExpandDims, Squeeze, Transpose
+from tg.ops.sized_ops import BroadcastTo, Reshape, SpecifyShape, SumTo
 from tg.ops.softmax import LogSoftmax, LogSumExp, Share, Softmax
 from tg.ops.sorting import Sort
 from tg.ops.updating import Updating

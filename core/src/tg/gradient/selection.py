@@ -64,7 +64,8 @@ from tg.ops.elementwise.comparison import logical_or, not_equal, where
 from tg.ops.indexing import Slice, SliceUpdate
 from tg.ops.reduction import Reduce
 from tg.ops.shape import broadcast_to, expand_dims_at, matrix_transpose, squeeze
-from tg.ops.shape_ops import BroadcastTo, ExpandDims, split_sizes
+from tg.ops.shape_ops import ExpandDims
+from tg.ops.sized_ops import BroadcastTo, split_sizes
 from tg.types.dtypes import BOOL, is_inexact, numpy_dtype
 from tg.types.lengths import same
 from tg.types.tensor_type import TensorType

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.graph.dims import named_type
@@ -16,9 +15,10 @@ from tg.ops.elementwise.comparison import not_equal
 from tg.ops.family import Family
 from tg.ops.indexing import flip
 from tg.ops.inner import captured, inner_types, repeated
-from tg.ops.loops import Cond, Scan, While
+from tg.ops.loops import Cond, While
 from tg.ops.shape import concatenate, reshape, specify_shape
-from tg.types.lengths import Length, same
+from tg.ops.traced_steps import apply_step, as_before, as_integer, sequences_of, serial_now, step_count, trace_step
+from tg.types.lengths import same
 from tg.types.requirements import unheard
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, is_weak, promote, weak_kind
@@ -26,20 +26,6 @@ from tg.variables.structure import Structure, flatten, paths
 
 if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph
-
-MOST_PASSES = 3  # over a function whose Python scalars take dtypes from what it gives
-
-
-class _Step(NamedTuple):
-    """A function of carries and slices, traced: its inputs, what it gives, and the structure of that."""
-
-    began: int
-    """The serial number of a variable made before all that the function made."""
-    carries: list[Variable]
-    slices: list[Variable]
-    after: list[Variable]
-    given: list[Variable]
-    structure: Structure
 
 
 def scan(
@@ -93,9 +79,9 @@ def looped(
     told: tuple[int, ...] = (1, 0),
 ) -> tuple[Any, Any]:
     """What a loop gives, the last carry and the results, for a function of users by the name `what`."""
-    sequences, xs_structure = _sequences(xs, what)
+    sequences, xs_structure = sequences_of(xs, what)
     leaves, init_structure = flatten(init)
-    count = _count(length, sequences, what)
+    count = step_count(length, sequences, what)
     if checkpoint is not None:
         return _in_segments(f, init, (sequences, xs_structure), count, checkpoint, reverse=reverse)
 
@@ -106,8 +92,8 @@ def looped(
         return found
 
     with unheard(), repeated(what):
-        step = _traced(traced, leaves, sequences, init_structure, what)
-    results = _applied(step, leaves, sequences, count, what, reverse=reverse, told=told)
+        step = trace_step(traced, leaves, sequences, init_structure, what)
+    results = apply_step(step, leaves, sequences, count, what, reverse=reverse, told=told)
     carries, ys = results[: len(leaves)], results[len(leaves) :]
     return init_structure(iter(carries)), step.structure(iter(ys))
 
@@ -228,7 +214,7 @@ def associative_scan(f: Callable[..., Any], xs: Any, *, reverse: bool = False) -
         >>> tg.associative_scan(tg.multiply, tg.constant([1.0, 2.0, 3.0])).eval().tolist()
         [1.0, 2.0, 6.0]
     """
-    values, structure = _sequences(xs, "associative_scan")
+    values, structure = sequences_of(xs, "associative_scan")
     lengths = [v.shape[0] for v in values]
     count: Any = lengths[0] if lengths else 0
     if any(type(n) is not int or n != count for n in lengths):
@@ -274,11 +260,11 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
         return body(structure(iter(carries))), None
 
     with unheard(), repeated("while_loop"):
-        step = _traced(traced, leaves, [], structure, "while_loop")
+        step = trace_step(traced, leaves, [], structure, "while_loop")
         asked = as_variable(cond(structure(iter(step.carries))))
         if asked.type != TensorType("bool"):
             raise InputError(message(f"while_loop: cond gave {asked.type}, needed a bool scalar"))
-        after = [_as_before(v, c, "while_loop") for v, c in zip(step.after, step.carries, strict=True)]
+        after = [as_before(v, c, "while_loop") for v, c in zip(step.after, step.carries, strict=True)]
         used = captured([asked, *after], step.carries, step.began)
         own = [*step.carries, *used]
         kept = step.carries if max_steps is not None else []
@@ -348,7 +334,7 @@ def _branched(index: Variable, functions: Mapping[str, Any], operands: Sequence[
     leaves, structure = flatten(tuple(operands))
     given = [as_variable(v) for v in leaves]
     with unheard():
-        began = _now()
+        began = serial_now()
         inner = [Variable(named_type(v), name=v.name) for v in given]
         made: list[list[Any]] = []
         results: Structure | None = None
@@ -404,179 +390,6 @@ def _as_first(first: FrozenGraph, own: Sequence[Variable], outputs: Sequence[Var
         alike = all(n is None or same(m, n) for m, n in zip(v.shape, t.shape, strict=True))
         found.append(v if alike else specify_shape(v, t.shape, f"{what}: a result of a branch"))
     return found
-
-
-def _now() -> int:
-    """The serial number that a variable has which is made now."""
-    return Variable(TensorType("bool")).serial
-
-
-def _sequences(xs: Any, what: str) -> tuple[list[Variable], Structure]:
-    leaves, structure = flatten(xs)
-    found = [as_variable(v) for v in leaves]
-    for path, v in zip(paths(structure), found, strict=True):
-        if not v.type.ndim:
-            raise ShapeError(message(f"{what}: xs{path}: found {v.type}, needed an axis for the steps"))
-    return found, structure
-
-
-def _count(length: Any, sequences: Sequence[Variable], what: str) -> int | Variable:
-    """The number of steps: an int, or an int64 scalar."""
-    if length is None:
-        if not sequences:
-            raise InputError(message(f"{what}: found neither xs nor length, needed one: how many steps"))
-        length = sequences[0].shape[0]
-    found: int | Variable = as_integer(length, f"{what}: length")
-    if type(found) is int and found < 0:
-        raise ShapeError(message(f"{what}: length: found {found}, needed at least 0"))
-    return found
-
-
-def as_integer(value: Any, what: str) -> int | Variable:
-    """An int as it is, anything else as an int64 scalar."""
-    if type(value) is Length:
-        return as_size_variable(value)
-    if isinstance(value, Variable):
-        if value.type.shape or not value.type.dtype.lstrip("u").startswith("int"):
-            raise InputError(message(f"{what}: found {value.type}, needed an integer scalar"))
-        return cast_variable(value, "int64")
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise InputError(message(f"{what}: found {value!r}, needed an integer")) from None
-
-
-def _traced(
-    f: Callable[..., tuple[Any, Any]],
-    leaves: Sequence[Any],
-    sequences: Sequence[Variable],
-    structure: Structure,
-    what: str,
-) -> _Step:
-    """The function traced until the dtypes of Python scalars are those of what it makes of them."""
-    named = [f"carry{path}" for path in paths(structure)]
-    weak = [is_weak(v) and type(v) is not Length for v in leaves]
-    types = [named_type(as_variable(v)) for v in leaves]
-    if any(weak):
-        types = _weak_types(f, leaves, weak, sequences, types, structure, what)
-    for number in range(MOST_PASSES):
-        step = _once(f, types, sequences, structure, what)
-        after = [v.type.dtype for v in step.after]
-        stale = [k for k, t in enumerate(types) if weak[k] and after[k] != t.dtype]
-        if not stale:
-            break
-        for k in stale:  # later ones only to what holds both: scalars that change places would have no end
-            types[k] = _holding(leaves[k], after[k], *([types[k].dtype] if number else []))
-    for k, (v, t) in enumerate(zip(step.after, types, strict=True)):
-        _need_same(named[k], v, t, what)
-    return step
-
-
-def _weak_types(
-    f: Callable[..., tuple[Any, Any]],
-    leaves: Sequence[Any],
-    weak: Sequence[bool],
-    sequences: Sequence[Variable],
-    types: Sequence[TensorType],
-    structure: Structure,
-    what: str,
-) -> list[TensorType]:
-    """The types of carries, Python scalars being given to the function as they are: they take dtypes as anywhere.
-
-    A function that needs variables there fails, and the scalars have their own dtypes at first.
-    """
-    given = [v if is_python else Variable(t) for v, is_python, t in zip(leaves, weak, types, strict=True)]
-    try:
-        after, _ = f(given, _slices(sequences))
-        found = structure.leaves_of(after, what)
-    except Exception:  # noqa: BLE001 (what it is shows when the function is traced over variables)
-        return list(types)
-    return [
-        _holding(start, as_variable(v).type.dtype) if is_python and not is_weak(v) else t
-        for v, start, is_python, t in zip(found, leaves, weak, types, strict=True)
-    ]
-
-
-def _holding(start: Any, *dtypes: str) -> TensorType:
-    """The type of a scalar carry of these dtypes that a Python scalar begins: 0.5 is no int64."""
-    kind = weak_kind(start)
-    assert kind is not None
-    return TensorType(promote(*dtypes, kind))
-
-
-def _as_next(value: Any, dtype: str) -> Variable:
-    """What a step gives for a carry of a dtype: of Python scalars only those that the dtype's kind has take it."""
-    kind = weak_kind(value)
-    return as_variable(value) if kind is None else as_variable(value, promote(dtype, kind))
-
-
-def _slices(sequences: Sequence[Variable]) -> list[Variable]:
-    """A variable for a slice of each sequence."""
-    return [Variable(t.with_shape(t.shape[1:])) for t in (named_type(v) for v in sequences)]
-
-
-def _once(
-    f: Callable[..., tuple[Any, Any]],
-    types: Sequence[TensorType],
-    sequences: Sequence[Variable],
-    structure: Structure,
-    what: str,
-) -> _Step:
-    began = _now()
-    carries, slices = [Variable(t) for t in types], _slices(sequences)
-    after, given = f(carries, slices)
-    found = [_as_next(v, t.dtype) for v, t in zip(structure.leaves_of(after, f"{what}: the carry"), types, strict=True)]
-    ys, made = flatten(given)
-    return _Step(began, carries, slices, found, [as_variable(y) for y in ys], made)
-
-
-def _need_same(name: str, after: Variable, before: TensorType, what: str) -> None:
-    """Refuse a carry that changes its type.
-
-    Raises:
-        DtypeError, ShapeError: its dtype changes, or its shape.
-    """
-    if after.type.dtype != before.dtype:
-        text = f"{what}: {name}: found {after.type.dtype} after a step, needed {before.dtype} as before"
-        hint = f"astype({before.dtype!r}) of the result, or an init of {after.type.dtype}"
-        raise DtypeError(message(text, hint=hint))
-    pairs = zip(after.type.shape, before.static.shape, strict=False)
-    if after.type.ndim != len(before.shape) or any(a != b for a, b in pairs if a is not None and b is not None):
-        raise ShapeError(message(f"{what}: {name}: found {after.type} after a step, needed {before.static} as before"))
-
-
-def _applied(
-    step: _Step,
-    leaves: Sequence[Any],
-    sequences: Sequence[Variable],
-    count: int | Variable,
-    what: str,
-    *,
-    reverse: bool,
-    told: tuple[int, ...],
-) -> Sequence[Variable]:
-    """The results of a loop of a traced step: carries, and what it traces.
-
-    The carries before each step are traced as well: what gradients need. Where nothing reads them they are not kept.
-    """
-    own = [*step.carries, *step.slices]
-    with unheard():
-        after = [_as_before(v, c, what) for v, c in zip(step.after, step.carries, strict=True)]
-        used = captured([*after, *step.given], own, step.began)
-        body = freeze([*own, *used], [*after, *step.given, *step.carries])
-    given = [as_variable(v, c.type.dtype) for v, c in zip(leaves, step.carries, strict=True)]
-    length = [count] if isinstance(count, Variable) else []
-    op = Scan(body, len(given), len(sequences), None if length else count, reverse, told)  # type: ignore[arg-type]
-    made = op(*length, *given, *sequences, *used)
-    results = made if isinstance(made, tuple) else (made,)
-    return results[: len(given) + len(step.given)]
-
-
-def _as_before(after: Variable, before: Variable, what: str) -> Variable:
-    """A carry after a step, with the lengths that it has before."""
-    if all(same(a, b) for a, b in zip(after.shape, before.shape, strict=True)):
-        return after
-    return specify_shape(after, before.shape, f"{what}: a carry after a step")
 
 
 def _kind(value: object) -> str:

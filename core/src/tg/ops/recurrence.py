@@ -14,8 +14,9 @@ from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import logical_not, where
 from tg.ops.family import Family
 from tg.ops.indexing import flip, slice_axis
-from tg.ops.iteration import as_integer, cond, looped
+from tg.ops.iteration import cond, looped
 from tg.ops.shape import concatenate
+from tg.ops.traced_steps import as_integer
 from tg.types.lengths import maximum, minimum, same
 from tg.variables.conversion import as_variable, constant
 from tg.variables.structure import flatten

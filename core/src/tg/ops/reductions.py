@@ -26,7 +26,7 @@ from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, multipl
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, logical_and, logical_or, where
 from tg.ops.shape import broadcast_to
-from tg.ops.shape_ops import sum_facts
+from tg.ops.sized_ops import sum_facts
 from tg.rewrite.phases import EXACT, REASSOCIATES, SIGNED_ZERO
 from tg.types.dtypes import BOOL, dtype_name, in_float32, is_complex, is_float, is_inexact, numpy_dtype
 

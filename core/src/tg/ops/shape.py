@@ -14,18 +14,13 @@ from tg.ops.dims import DimLength
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.family import Family
 from tg.ops.length_checks import LengthsFit
-from tg.ops.shape_ops import (
-    AxisLength,
+from tg.ops.shape_ops import AxisLength, Concatenate, ExpandDims, Squeeze, Transpose, inverse_permutation
+from tg.ops.sized_ops import (
     BroadcastTo,
-    Concatenate,
-    ExpandDims,
     Reshape,
     Sized,
     SpecifyShape,
-    Squeeze,
     SumTo,
-    Transpose,
-    inverse_permutation,
     known,
     known_shape,
     merge_sizes,

@@ -8,7 +8,7 @@ from tg.errors import InputError, ShapeError, message
 from tg.graph.facts import facts_of
 from tg.graph.op import Op
 from tg.ops.family import Family
-from tg.ops.shape_ops import SpecifyShape
+from tg.ops.sized_ops import SpecifyShape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -14,7 +14,7 @@ from tg.ops.elementwise.comparison import greater, isfinite, less, not_equal, wh
 from tg.ops.elementwise.exponential import exp, log, log1p, softplus
 from tg.ops.reduction import Reduce
 from tg.ops.shape import ExpandDims, axis_length, broadcast_to, expand_dims_at
-from tg.ops.shape_ops import BroadcastTo
+from tg.ops.sized_ops import BroadcastTo
 from tg.ops.softmax import LogSoftmax, LogSumExp, Softmax, WeightedLogSumExp, log_softmax
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, DIFFERENTIATE, REASSOCIATES, STABILIZE

@@ -17,7 +17,7 @@ from tg.ops.elementwise.arithmetic import add
 from tg.ops.elementwise.comparison import equal, logical_and, logical_not, signbit, where
 from tg.ops.indexing import Scatter
 from tg.ops.shape import ravel
-from tg.ops.shape_ops import BroadcastTo
+from tg.ops.sized_ops import BroadcastTo
 from tg.rewrite.phases import BACKEND, EXACT
 from tg.rewrite.rule import Pass
 from tg.types.dtypes import numpy_dtype

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.graph.op import Op
 from tg.ops.family import Family
-from tg.ops.linalg.solving import Det, Inv, Solve
+from tg.ops.linalg.linear_systems import Inv, Solve
+from tg.ops.linalg.solving import Det
 from tg.rewrite.phases import REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import node_rule
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tg.ops.linalg.solving import Det, Solve
+from tg.ops.linalg.linear_systems import Solve
+from tg.ops.linalg.solving import Det
 from tg_native.matrices import unrolled
 from tg_native.matrices.elements import number, numbers
 

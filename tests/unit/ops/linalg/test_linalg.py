@@ -16,8 +16,9 @@ from tg.graph.op import Op
 from tg.ops.catalog import MODULES
 from tg.ops.linalg.banded import SolveBanded, SolvehBanded
 from tg.ops.linalg.cholesky import Cholesky
+from tg.ops.linalg.linear_systems import Inv, Solve
 from tg.ops.linalg.lu import LU
-from tg.ops.linalg.solving import Cofactors, Inv, Solve
+from tg.ops.linalg.solving import Cofactors
 from tg.ops.linalg.spectral import SVD, Eigh
 from tg.ops.linalg.triangular import SolveTriangular
 

@@ -36,9 +36,10 @@ from tg.ops.elementwise.record import ElementwiseFunction, real_floating
 from tg.ops.elementwise.rounding import floor, trunc
 from tg.ops.elementwise.special.error import erfcx, erfinv
 from tg.ops.elementwise.special.gamma import digamma
-from tg.ops.elementwise.special.incomplete import STIRLING, gamma_density, gammainc_da, log1p_rest
+from tg.ops.elementwise.special.incomplete import gammainc_da
 from tg.ops.elementwise.special.iterated import until_settled
 from tg.ops.elementwise.special.series import interpreted, no_derivative, polynomial
+from tg.ops.elementwise.special.tails import STIRLING, gamma_density, log1p_rest
 from tg.ops.elementwise.trigonometric import arctan, cos, tan
 from tg.ops.family import Family
 from tg.variables.conversion import constant

@@ -15,6 +15,7 @@ from tg.ops.elementwise.comparison import equal, greater, isfinite, logical_and,
 from tg.ops.elementwise.complex import imag, real
 from tg.ops.family import Family
 from tg.ops.linalg.functions import derivative
+from tg.ops.linalg.linear_systems import identities
 from tg.ops.linalg.matrices import (
     adjoint,
     broadcast_matrices,
@@ -25,7 +26,6 @@ from tg.ops.linalg.matrices import (
     real_type,
 )
 from tg.ops.linalg.schur import Schur, complex_type
-from tg.ops.linalg.solving import identities
 from tg.ops.linalg.triangular import SolveTriangular
 from tg.ops.reduction import all as all_of
 from tg.ops.reduction import any as any_of

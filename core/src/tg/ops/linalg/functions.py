@@ -14,8 +14,8 @@ from tg.ops.elementwise.exponential import exp2, log2
 from tg.ops.elementwise.rounding import ceil
 from tg.ops.family import Family
 from tg.ops.indexing import slice_axis
+from tg.ops.linalg.linear_systems import Solve, identities
 from tg.ops.linalg.matrices import matrix, need_matrices, need_square
-from tg.ops.linalg.solving import Solve, identities
 from tg.ops.reduction import Reduce, reduce_sum, total_max
 from tg.ops.shape import Concatenate, expand_dims_at, matrix_transpose
 from tg.types.dtypes import numpy_dtype

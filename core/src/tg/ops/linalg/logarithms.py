@@ -16,8 +16,8 @@ from tg.ops.elementwise.exponential import exp2, log
 from tg.ops.family import Family
 from tg.ops.linalg.equations import real_part, schur_form, triangular_root
 from tg.ops.linalg.functions import derivative
+from tg.ops.linalg.linear_systems import identities
 from tg.ops.linalg.matrices import adjoint, diagonals, matrix, need_matrices, need_square, on_diagonal, real_type
-from tg.ops.linalg.solving import identities
 from tg.ops.linalg.triangular import SolveTriangular
 from tg.ops.reduction import any as any_of
 from tg.ops.reduction import max as max_of

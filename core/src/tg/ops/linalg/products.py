@@ -12,8 +12,9 @@ from tg.ops.elementwise.arithmetic import multiply, subtract
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.family import Family
 from tg.ops.indexing import flip, slice_axis, take
+from tg.ops.linalg.linear_systems import identities
 from tg.ops.linalg.matrices import conjugated
-from tg.ops.linalg.solving import identities, inv, solve
+from tg.ops.linalg.solving import inv, solve
 from tg.ops.shape import concatenate, expand_dims_at, moveaxis, ravel, reshape, transpose
 from tg.types.lengths import product
 from tg.types.lengths import subtract as subtract_lengths

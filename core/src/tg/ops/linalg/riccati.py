@@ -18,6 +18,7 @@ from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import greater, where
 from tg.ops.family import Family
 from tg.ops.linalg.equations import SolveStein, SolveSylvester, doubled
+from tg.ops.linalg.linear_systems import Solve, identities
 from tg.ops.linalg.matrices import (
     adjoint,
     broadcast_matrices,
@@ -28,7 +29,6 @@ from tg.ops.linalg.matrices import (
     real_type,
     whether_to_raise,
 )
-from tg.ops.linalg.solving import Solve, identities
 from tg.ops.reduction import any as any_of
 from tg.ops.reduction import max as max_of
 from tg.ops.shape import Concatenate, expand_dims_at, matrix_transpose

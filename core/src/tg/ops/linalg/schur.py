@@ -19,6 +19,7 @@ from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import where
 from tg.ops.elementwise.complex import conjugate, real
 from tg.ops.family import Family
+from tg.ops.linalg.linear_systems import Solve
 from tg.ops.linalg.matrices import (
     adjoint,
     diagonals,
@@ -30,7 +31,6 @@ from tg.ops.linalg.matrices import (
     on_diagonal,
     whether_to_raise,
 )
-from tg.ops.linalg.solving import Solve
 from tg.ops.linalg.spectral import ENDLESS, performed, quotients, with_columns_of
 from tg.ops.shape import expand_dims_at
 from tg.types.dtypes import is_complex, numpy_dtype

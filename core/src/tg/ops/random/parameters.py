@@ -14,7 +14,7 @@ from tg.ops.arranging import broadcast_shapes
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import where
 from tg.ops.shape import specify_shape
-from tg.ops.shape_ops import merge_sizes, split_sizes
+from tg.ops.sized_ops import merge_sizes, split_sizes
 from tg.types.dtypes import dtype_name, is_float, is_integer
 from tg.types.lengths import same
 from tg.variables.conversion import as_variable, promoted, weakly_cast

@@ -17,7 +17,7 @@ from tg.ops.elementwise.comparison import greater, logical_and, logical_or
 from tg.ops.indexing import Gather, Scatter, Slice, SliceUpdate
 from tg.ops.reduction import Reduce
 from tg.ops.shape import broadcast_to
-from tg.ops.shape_ops import BroadcastTo, SumTo
+from tg.ops.sized_ops import BroadcastTo, SumTo
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import node_rule

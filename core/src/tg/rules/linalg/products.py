@@ -12,7 +12,8 @@ from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, where
 from tg.ops.indexing import slice_axis
 from tg.ops.joining import block_diag
-from tg.ops.linalg.solving import Inv, SlogDet, Solve
+from tg.ops.linalg.linear_systems import Inv, Solve
+from tg.ops.linalg.solving import SlogDet
 from tg.ops.shape import (
     Concatenate,
     ExpandDims,

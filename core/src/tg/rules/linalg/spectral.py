@@ -19,7 +19,8 @@ from tg.ops.linalg.spectral import SVD, Eigh, Eigvalsh, Svdvals
 from tg.ops.linalg.spectral_functions import SymmetricFunction, TraceOfFunction
 from tg.ops.reduction import Reduce, reduce_sum
 from tg.ops.shape import expand_dims_at, matrix_transpose
-from tg.ops.shape_ops import BroadcastTo, ExpandDims
+from tg.ops.shape_ops import ExpandDims
+from tg.ops.sized_ops import BroadcastTo
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import DIFFERENTIATE, REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import Pass, node_rule

@@ -12,7 +12,7 @@ from tg.ops.elementwise.exponential import exp
 from tg.ops.iteration import scan
 from tg.ops.loops import Scan
 from tg.ops.shape import broadcast_to
-from tg.ops.shape_ops import BroadcastTo
+from tg.ops.sized_ops import BroadcastTo
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import node_rule
 from tg.rules.loops.steps import constants_of, is_safe, over_numbers, with_parts

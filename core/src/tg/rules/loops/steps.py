@@ -12,7 +12,8 @@ from tg.graph.nodes import Constant
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.iteration import scan
 from tg.ops.shape import ravel
-from tg.ops.shape_ops import AxisLength, BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
+from tg.ops.shape_ops import AxisLength, ExpandDims, Squeeze, Transpose
+from tg.ops.sized_ops import BroadcastTo, Reshape
 from tg.types.atoms import AxisLength as AxisAtom
 from tg.types.substitution import atoms
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, fina
 
 from tg.graph.nodes import Variable
 from tg.ops.indexing import Gather, Slice
-from tg.ops.shape_ops import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
+from tg.ops.shape_ops import ExpandDims, Squeeze, Transpose
+from tg.ops.sized_ops import BroadcastTo, Reshape
 from tg.rules.shape.terms import arranged, places_of, sized
 
 if TYPE_CHECKING:

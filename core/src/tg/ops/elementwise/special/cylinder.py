@@ -32,9 +32,9 @@ from tg.ops.elementwise.exponential import exp, expm1, log
 from tg.ops.elementwise.rounding import ceil, floor, rint
 from tg.ops.elementwise.special.bessel import slope_of_scaled
 from tg.ops.elementwise.special.gamma import gammaln
-from tg.ops.elementwise.special.incomplete import gamma_density
 from tg.ops.elementwise.special.iterated import DIGIT, in_double, iterated, until_settled
 from tg.ops.elementwise.special.series import WIDEST, in_wider, no_derivative
+from tg.ops.elementwise.special.tails import gamma_density
 from tg.ops.elementwise.trigonometric import arccosh, arcsinh, cos, sin, sinh
 from tg.ops.family import Family
 from tg.ops.iteration import scan

@@ -13,7 +13,8 @@ from tg.ops.elementwise.arithmetic import add, divide, multiply, negative, subtr
 from tg.ops.elementwise.exponential import exp, logaddexp, softplus
 from tg.ops.reduction import Reduce
 from tg.ops.shape import expand_dims_at
-from tg.ops.shape_ops import BroadcastTo, ExpandDims, Squeeze
+from tg.ops.shape_ops import ExpandDims, Squeeze
+from tg.ops.sized_ops import BroadcastTo
 from tg.ops.softmax import LogSumExp, Softmax
 from tg.rewrite.pattern import holds_value, is_made_by
 from tg.rules.shape.moved import MOVED, MOVEMENTS, Moved

@@ -20,8 +20,9 @@ from tg.ops.elementwise.comparison import equal, where
 from tg.ops.elementwise.exponential import log
 from tg.ops.iteration import scan
 from tg.ops.linalg.banded import SolveBanded, SolvehBanded, band_of
+from tg.ops.linalg.linear_systems import Inv, Solve, identities
 from tg.ops.linalg.matrices import adjoint
-from tg.ops.linalg.solving import Det, Inv, SlogDet, Solve, identities
+from tg.ops.linalg.solving import Det, SlogDet
 from tg.ops.reduction import prod, reduce_sum
 from tg.ops.shape import matrix_transpose, moveaxis
 from tg.rewrite.phases import REASSOCIATES, STABILIZE

@@ -25,7 +25,7 @@ from tg.ops.elementwise.arithmetic import add, divide, multiply, negative, subtr
 from tg.ops.elementwise.comparison import equal, where
 from tg.ops.indexing import Gather, Scatter
 from tg.ops.linalg.cholesky import Cholesky, cotangent_by_factor
-from tg.ops.linalg.solving import identities
+from tg.ops.linalg.linear_systems import identities
 from tg.ops.linalg.triangular import SolveTriangular
 from tg.ops.shape import ExpandDims, Squeeze, expand_dims_at, matrix_transpose, squeeze
 from tg.rewrite.phases import REASSOCIATES, STABILIZE

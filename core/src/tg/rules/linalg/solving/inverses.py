@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tg.ops.contraction import MatMul
-from tg.ops.linalg.solving import Inv, Solve
+from tg.ops.linalg.linear_systems import Inv, Solve
 from tg.ops.shape import broadcast_to, matrix_transpose
 from tg.rewrite.phases import CANONICALIZE, REASSOCIATES
 from tg.rewrite.rule import Pass

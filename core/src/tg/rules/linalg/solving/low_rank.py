@@ -21,8 +21,9 @@ from tg.ops.elementwise.arithmetic import absolute, add, divide, multiply, power
 from tg.ops.elementwise.comparison import equal, less_equal, where
 from tg.ops.elementwise.exponential import log
 from tg.ops.linalg.cholesky import Cholesky
+from tg.ops.linalg.linear_systems import Inv, Solve, identities
 from tg.ops.linalg.lu import LU
-from tg.ops.linalg.solving import Det, Inv, SlogDet, Solve, identities
+from tg.ops.linalg.solving import Det, SlogDet
 from tg.ops.linalg.spectral import Eigh, Eigvalsh
 from tg.ops.shape import ExpandDims, Squeeze, Transpose, broadcast_to, matrix_transpose, squeeze
 from tg.rewrite.phases import REASSOCIATES, STABILIZE

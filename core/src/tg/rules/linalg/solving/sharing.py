@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.ops.linalg.cholesky import Cholesky
+from tg.ops.linalg.linear_systems import Inv, Solve
 from tg.ops.linalg.lu import LU
-from tg.ops.linalg.solving import Det, Inv, SlogDet, Solve
+from tg.ops.linalg.solving import Det, SlogDet
 from tg.rewrite.phases import REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import Pass
 from tg.rules.linalg.solving.structure import bounded

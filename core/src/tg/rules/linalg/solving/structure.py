@@ -24,8 +24,8 @@ from tg.ops.elementwise.complex import complex as complex_of
 from tg.ops.elementwise.complex import conjugate, imag, real
 from tg.ops.elementwise.trigonometric import tanh
 from tg.ops.linalg.cholesky import Cholesky
+from tg.ops.linalg.linear_systems import Inv, Solve, identities
 from tg.ops.linalg.matrices import adjoint, conjugated, diagonals, on_diagonal, zero_place
-from tg.ops.linalg.solving import Inv, Solve, identities
 from tg.ops.linalg.triangular import SolveTriangular
 from tg.ops.reduction import any as any_of
 from tg.ops.shape import Transpose, expand_dims_at, matrix_transpose, squeeze
