@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import platform
 import subprocess
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from draws import DRAWS
 from harness import ENVIRONMENT, HERE, PEER, WITH_PYMC, child, in_turn, seconds
+from machine import processor
 from models import MODELS
 from network_rows import ROWS as NETWORK_ROWS
 from network_runs import networks
@@ -175,15 +175,9 @@ PAGES |= {"engine": engine, "steps": steps}
 
 def machine() -> dict[str, str]:
     """What the figures were measured on."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-    model = next(
-        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine()
-    )
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
-    flags = next((line.split() for line in lines if line.startswith("flags")), [])
-    vectors = "AVX-512" if "avx512f" in flags else "AVX2" if "avx2" in flags else "no AVX2"
     return {
-        "processor": f"{model}, {os.cpu_count()} processors, {vectors}",
+        "processor": processor(),
         "python": platform.python_version(),
         "commit": commit.strip(),
     }

@@ -10,7 +10,6 @@ import argparse
 import datetime as dt
 import json
 import os
-import platform
 import re
 import subprocess
 import sys
@@ -19,6 +18,8 @@ import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from benchmarks.machine import processor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,16 +38,6 @@ def counts(lines: Iterable[str]) -> Counter[str]:
         for number, word in re.findall(r"(\d+) ([a-z]+)", summary[1]) if summary else ():
             found[word.removesuffix("s") if word == "errors" else word] += int(number)
     return found
-
-
-def machine() -> str:
-    """The processor's maker, how many there are, their vectors."""
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
-    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
-    flags = next((line.split() for line in lines if line.startswith("flags")), [])
-    vectors = "AVX-512" if "avx512f" in flags else "AVX2" if "avx2" in flags else "no AVX2"
-    return f"{model or platform.machine()}, {os.cpu_count()} cores, {vectors}"
 
 
 def run(part: str, more: list[str], note: str) -> dict[str, Any]:
@@ -70,7 +61,7 @@ def run(part: str, more: list[str], note: str) -> dict[str, Any]:
         "part": part,
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "commit": commit.stdout.strip(),
-        "machine": machine(),
+        "machine": processor(),
         "minutes": round((time.monotonic() - begin) / 60, 1),
         "green": code == 0,
         **{word: found[word] for word in COUNTED if found[word]},
