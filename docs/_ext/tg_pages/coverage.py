@@ -22,7 +22,7 @@ Made of what the backends that were installed when these pages were built declar
 every backend; – not there, with the reason below. `tg coverage` shows the same for what is installed elsewhere. That
 the declarations are true is the business of the [conformance suite](../conformance.md).
 
-Dtypes that a backend lacks altogether stand [there](../conformance.md#what-backends-lack), too.
+Dtypes that a backend lacks altogether stand [there](../conformance.md#gaps-of-backends), too.
 
 Functions that are not in these tables, such as `tg.mean` or `tg.einsum`, are written with the ops that are: they need
 nothing of a backend.
