@@ -51,7 +51,7 @@ _HOMES = {
     "GradientCheck": "tg.functions.check_grad",
     "evaluate": "tg.functions.make",
     "explain": "tg.functions.explain",
-    "Explanation": "tg.functions.explain",
+    "Explanation": "tg.functions.explanation",
     "special": "tg.special",
     "backend": "tg.backend",
     "linalg": "tg.linalg",

@@ -40,8 +40,8 @@ from tg.functions.backends import release_memory as release_memory
 from tg.functions.check_grad import GradientCheck as GradientCheck
 from tg.functions.check_grad import check_grad as check_grad
 from tg.functions.compiled import Function as Function
-from tg.functions.explain import Explanation as Explanation
 from tg.functions.explain import explain as explain
+from tg.functions.explanation import Explanation as Explanation
 from tg.functions.jit import jit as jit
 from tg.functions.make import evaluate as evaluate
 from tg.functions.make import function as function

@@ -68,4 +68,4 @@ def test_a_call_that_compiled_is_in_the_report(backend):
     f(np.ones(3, np.float32), 1)
     f(np.ones(3, np.float32), 2)
     late = [row for row in f.compile_report().rows if row.depth == 0 and row.name == "call"]
-    assert len(late) == (f.compiles if f._main.executable.compiles_shapes else 0)
+    assert len(late) == (f.compiles if f.programs.main.executable.compiles_shapes else 0)

@@ -100,7 +100,7 @@ def test_names_that_make_no_signature_are_left_out(names):
 
 
 def test_the_class_has_a_signature_of_its_own():
-    assert "structure" in inspect.signature(Function).parameters
+    assert "request" in inspect.signature(Function).parameters
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint64"])

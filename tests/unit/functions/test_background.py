@@ -66,7 +66,7 @@ def test_calls_are_answered_before_native_code_is_there(compiler):
     compiler.gate.set()
     assert f.wait(LONG)
     assert f.compiled
-    assert f._main.backend == "native"
+    assert f.programs.main.backend == "native"
     assert f([1.0, 2.0]) == 5.0
     assert f.compiles == compiler.runs == 1
 
@@ -82,7 +82,7 @@ def test_the_configuration_has_it():
     x = tg.vector("x")
     with tg.config(compile="background"):
         f = tg.function([x], x + 1, backend="perform")
-    assert f._background is not None
+    assert f.programs.background is not None
     with pytest.raises(tg.OptionError, match=r"compile: found 'later', needed one of now, background"):
         tg.function([x], x + 1, backend="perform", compile="later")
     with pytest.raises(tg.OptionError, match="needed one of now, background"), tg.config(compile="later"):
@@ -153,7 +153,7 @@ def test_every_pattern_of_ones_is_compiled_in_the_background(compiler):
     compiler.gate.set()
     assert f.wait(LONG)
     assert compiler.runs == 2
-    assert {p.backend for p in f._programs.values()} == {"native"}
+    assert {p.backend for p in f.programs.by_pattern.values()} == {"native"}
     assert f([1.0], [1.0, 2.0]).tolist() == [2.0, 3.0]
 
 

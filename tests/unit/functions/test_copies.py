@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg.functions import compiled, pickled
+from tg.functions import pickled, programs
 
 
 def step_function():
@@ -147,7 +147,7 @@ def test_a_process_that_has_a_function_finds_it(monkeypatch):
     data = pickle.dumps(f)
     monkeypatch.setattr(pickled, "_functions", weakref.WeakValueDictionary())
     g = pickle.loads(data)
-    monkeypatch.setattr(compiled, "compile_expression", refuse)
+    monkeypatch.setattr(programs, "compile_expression", refuse)
     assert g is not f
     assert pickle.loads(data) is g
 
@@ -157,7 +157,7 @@ def test_a_function_with_shared_variables_takes_over_what_is_compiled(monkeypatc
     f = tg.function([x], tg.sum(w), updates={w: w + x}, backend="perform")
     f([1.0, 2.0])
     f([3.0])  # another pattern
-    monkeypatch.setattr(compiled, "compile_expression", refuse)
+    monkeypatch.setattr(programs, "compile_expression", refuse)
     g = pickle.loads(pickle.dumps(f))
     assert float(g([1.0, 1.0])) == 18.0
     assert float(g([1.0])) == 22.0
@@ -173,7 +173,7 @@ def test_functions_that_differ_are_not_taken_for_one_another():
     functions += [tg.function([x], tg.sum(x) + tg.sum(tg.constant(tables[0])), backend="perform", defaults={x: [1.0]})]
     data = [pickle.dumps(f) for f in functions]
     assert [pickle.loads(one) for one in data] == functions
-    assert len({f._text.digest for f in functions}) == len(functions)
+    assert len({pickled.text_of(f.request).digest for f in functions}) == len(functions)
 
 
 def test_few_of_many_functions_that_are_loaded_are_kept(monkeypatch):

@@ -88,7 +88,7 @@ def test_every_replacement_is_told_once(monkeypatch):
             super().__init__(**options)
             journals.append(self)
 
-    monkeypatch.setattr("tg.functions.explain.Journal", Recorded)
+    monkeypatch.setattr("tg.functions.explanation.Journal", Recorded)
     x, w = tg.matrix("x"), tg.matrix("w")
     cost = tg.sum(tg.log_softmax(tg.tanh(x @ w) * 1, axis=1) ** 2) + tg.mean((x * 2 + 0) / 2)
     explanation = tg.explain([x, w], [cost, *tg.grad(cost, [x, w])], backend="perform")

@@ -220,7 +220,7 @@ def test_patterns_beyond_the_limit_are_the_references_and_warned_of_once(backend
                 result = f(*values)
             warned += [str(w.message) for w in found]
             np.testing.assert_allclose(np.asarray(result), np.add.reduce(np.broadcast_arrays(*values)) * 2, rtol=1e-14)
-    assert len(f._programs) == len(f._others) == 3  # of the other five the oldest go
+    assert len(f.programs.by_pattern) == len(f.programs.interpreted) == 3  # of the other five the oldest go
     assert type(result).__module__ == type(f(*[np.ones(3)] * 3)).__module__
     (text,) = warned
     assert text.startswith("function: 3 patterns of length-1 axes are compiled, the reference runs all others")

@@ -82,7 +82,7 @@ def test_the_specialisation_that_the_arguments_need_is_profiled():
 
 def test_a_program_that_nobody_can_take_apart_is_one_part(monkeypatch):
     f = made()
-    monkeypatch.setattr(type(f._main.executable), "timed", lambda self: None)
+    monkeypatch.setattr(type(f.programs.main.executable), "timed", lambda self: None)
     found = f.profile(np.ones(3))
     assert (found.rows, found.timed, found.peak) == ((), None, None)
     assert str(found).endswith(profiles.WHOLE)

@@ -211,8 +211,8 @@ def test_a_program_holds_no_shared_variable_of_the_function_that_it_was_unpickle
     del f, state
     first = unpickled_elsewhere(data)
     second = pickle.loads(data)
-    assert second._main is first._main
-    value = weakref.ref(first._sources[0])
+    assert second.programs.main is first.programs.main
+    value = weakref.ref(first.request.sources[0])
     del first
     gc.collect()
     assert value() is None

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg.functions.compiled import Function
+from tg.functions.programs import Programs
 from tg.link.linker import Executable
 from tg.types.dtypes import DTYPES, numpy_dtype
 from tg_native.calls.interface import interface_of
@@ -65,7 +65,7 @@ def is_entry(f):
 def through_python(backend, monkeypatch):
     """Makes functions that have no compiled entry."""
     x = tg.vector("x", dtype="float32")
-    kind = type(tg.function([x], x, backend=backend)._main.executable)
+    kind = type(tg.function([x], x, backend=backend).programs.main.executable)
 
     def make(*arguments, **options):
         with monkeypatch.context() as patch:
@@ -202,7 +202,7 @@ def test_each_specialisation_has_an_entry(backend, monkeypatch, with_shared):
     shapes = [(3, 3), (1, 3), (3, 1), (1, 1)]
     for a, b in shapes:
         f(np.ones(a), np.ones(b))
-    monkeypatch.setattr(Function, "_run", lambda *_: pytest.fail("declined"))
+    monkeypatch.setattr(Programs, "run", lambda *_: pytest.fail("declined"))
     for a, b in shapes:
         assert f(np.full(a, 3.0), np.ones(b)).tolist() == [6.0] * max(a, b)
 

@@ -42,12 +42,12 @@ class Picky(typing.NamedTuple("Picky", [("x", object)])):
 def address(shared):
     """Where the value lies that backend c reads, seen without keeping anything."""
     value = shared.snapshot
-    return value._natives.get("c", value._numpy).ctypes.data
+    return value.natives.get("c", value.array).ctypes.data
 
 
 def updating(updates, outputs=(), inputs=(), **options):
     f = tg.function(list(inputs), list(outputs), updates=updates, backend="c", **options)
-    f.reused = [(k, j) for k, j in f._main.executable.reuses]
+    f.reused = [(k, j) for k, j in f.programs.main.executable.reuses]
     return f
 
 
@@ -87,7 +87,7 @@ def test_whoever_holds_a_value_keeps_it():
     w = tg.shared(numbers(N), "w")
     f = updating({w: w * 2.0})
     f()
-    for hold in (lambda: w.snapshot, lambda: w.snapshot._natives["c"], lambda: w.snapshot._natives["c"][3:]):
+    for hold in (lambda: w.snapshot, lambda: w.snapshot.natives["c"], lambda: w.snapshot.natives["c"][3:]):
         held, before = hold(), address(w)
         kept = np.array(getattr(held, "numpy", held))
         f()
@@ -237,7 +237,7 @@ def test_axes_of_length_one_need_no_copies():
 
 def test_rows_are_normalised_in_place():
     f = both(lambda w: ([], {w: tg.softmax(w, axis=1)}), [numbers(19, 23)])
-    assert f._main.executable.reuses
+    assert f.programs.main.executable.reuses
 
 
 def test_rows_that_are_read_again_when_they_have_been_written():
@@ -259,7 +259,7 @@ def test_variables_that_read_one_another():
 
 def test_outputs_that_are_old_values():
     f = both(lambda w: ([w, w[1:], w.T], {w: w * 2.0}), [numbers(8, 8)])
-    assert not f._main.executable.reuses
+    assert not f.programs.main.executable.reuses
     both(lambda w: ([w * 2.0, tg.sum(w)], {w: w * 2.0}), [numbers(8, 8)])
 
 
@@ -268,7 +268,7 @@ def test_outputs_never_share_memory():
     f = updating({w: w + 1.0}, [w + 1.0, w])
     first, second = f()
     assert not np.shares_memory(first, second)
-    assert not np.shares_memory(first, w.snapshot._natives["c"])
+    assert not np.shares_memory(first, w.snapshot.natives["c"])
     kept = first.copy()
     f()
     np.testing.assert_array_equal(first, kept)
@@ -375,7 +375,7 @@ def test_a_reader_waits_while_a_value_is_lent():
     reader = threading.Thread(target=lambda: found.append(snapshots([w])[0].numpy[0]))
     for turn in turns.alone():
         turn.take(w.claim)
-        loan, held = lending.Loan(turn, (w,), f._main, list), snapshots([w])
+        loan, held = lending.Loan(turn, (w,), f.programs.main, list), snapshots([w])
         assert loan.begin((w,))
         assert w.has is loan
         assert w.snapshot is held[0]  # this thread finds the old value

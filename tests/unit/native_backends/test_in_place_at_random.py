@@ -118,4 +118,4 @@ def test_overwriting_changes_no_bit(seed):
 
 @pytest.mark.long
 def test_many_of_these_programs_overwrite_something():
-    assert sum(bool(function(seed)[1]._main.executable.reuses) for seed in SEEDS) > PROGRAMS / 4
+    assert sum(bool(function(seed)[1].programs.main.executable.reuses) for seed in SEEDS) > PROGRAMS / 4

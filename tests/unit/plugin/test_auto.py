@@ -238,7 +238,7 @@ def test_a_pattern_of_lengths_that_is_compiled_later_goes_on_by_itself(options):
     f.wait()
     np.testing.assert_array_equal(f(given(1)), np.sin(given(1)) + given(1))
     assert f.backend == "three"
-    assert {program.backend for program in f._programs.values()} == {"three", "more"}
+    assert {program.backend for program in f.programs.by_pattern.values()} == {"three", "more"}
 
 
 def test_results_of_a_function_are_arrays_of_its_backend_whoever_has_computed_them(declining):
@@ -257,7 +257,7 @@ def test_shared_variables_go_from_backend_to_backend():
         np.testing.assert_array_equal(f(value), wanted + value)
         wanted = wanted + np.sin(value) * value
         np.testing.assert_array_equal(total.get_value(), wanted)
-    assert {program.backend for program in f._programs.values()} == {"three", "more"}
+    assert {program.backend for program in f.programs.by_pattern.values()} == {"three", "more"}
 
 
 def test_one_pattern_too_many_is_the_references_whatever_the_first_choice_lacks(declining):

@@ -131,12 +131,12 @@ def test_a_draw_in_each_step_of_a_loop():
 
 
 def test_another_seed_is_another_argument(monkeypatch):
-    from tg.functions.compiled import Function
+    from tg.functions.programs import Programs
 
     seed = tg.scalar("seed", "int64")
     f = tg.function([seed], tg.random.uniform(tg.random.key(seed), shape=(3,)))
     first = f(1)
-    monkeypatch.setattr(Function, "_compiled_for", None)  # whoever compiled now would call it
+    monkeypatch.setattr(Programs, "compile_for", None)  # whoever compiled now would call it
     assert not np.array_equal(f(2), first)
     np.testing.assert_array_equal(f(1), first)
 

@@ -40,12 +40,12 @@ def test_draws_are_those_of_keys_that_are_folded_in():
 
 
 def test_a_seed_begins_anew_and_compiles_nothing(monkeypatch):
-    from tg.functions.compiled import Function
+    from tg.functions.programs import Programs
 
     rng = tg.random.RandomStream(1)
     f = tg.function([], rng.uniform(size=4))
     first, second = f(), f()
-    monkeypatch.setattr(Function, "_compiled_for", None)  # whoever compiled now would call it
+    monkeypatch.setattr(Programs, "compile_for", None)  # whoever compiled now would call it
     rng.seed(1)
     np.testing.assert_array_equal(f(), first)
     np.testing.assert_array_equal(f(), second)

@@ -28,7 +28,7 @@ def test_a_function_and_its_unit_go_together():
     x = tg.vector("x")
     f = tg.function([x], Point(x, tg.sum(x * x)), backend="c")
     f(np.ones(3))
-    whole, part = weakref.ref(f), weakref.ref(f._main.executable._unit)
+    whole, part = weakref.ref(f), weakref.ref(f.programs.main.executable._unit)
     call = f.__call__
     del f
     gc.collect()

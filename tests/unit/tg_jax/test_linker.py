@@ -17,7 +17,7 @@ from tg_jax.linker import find_device, scope
 
 
 def executable(f):
-    return f._main.executable
+    return f.programs.main.executable
 
 
 def test_64_bits_do_not_leak() -> None:

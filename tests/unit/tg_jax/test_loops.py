@@ -9,7 +9,7 @@ import tg
 
 
 def executable(f):
-    return f._main.executable
+    return f.programs.main.executable
 
 
 def test_another_number_of_steps_compiles_nothing_where_nothing_is_as_long() -> None:

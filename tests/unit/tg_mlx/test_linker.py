@@ -30,7 +30,7 @@ MODES = pytest.mark.parametrize(
 
 
 def executable(f):
-    return f._main.executable
+    return f.programs.main.executable
 
 
 @MODES

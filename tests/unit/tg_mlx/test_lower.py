@@ -13,7 +13,7 @@ def test_softplus_and_sigmoid_of_what_is_not_positive_share_an_exponential(dtype
     x = tg.vector("x", dtype)
     z = -abs(x)
     f = tg.function([x], [tg.softplus(z), tg.sigmoid(z)], backend="mlx")
-    source = f._main.executable.source()
+    source = f.programs.main.executable.source()
     assert source.count(" exp(") == 1
     assert "sigmoid(" not in source
     a = np.concatenate([np.linspace(-80, 80, 3001), [0.0, -0.0, np.inf, -np.inf, np.nan]]).astype(dtype)

@@ -20,7 +20,7 @@ DTYPES = ("int8", "int32", "int64", "uint8", "uint64")
 
 
 def program(f):
-    return f._main.executable
+    return f.programs.main.executable
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -111,5 +111,5 @@ def test_a_profile_still_tells_the_nodes_apart() -> None:
     f = tg.function([x], tg.sum(tg.exp(x)), backend="mlx")
     for _ in range(3):
         f(np.ones(3))
-    assert f._main.executable.timed() is not None
-    assert f._main.executable.compiles == 0
+    assert f.programs.main.executable.timed() is not None
+    assert f.programs.main.executable.compiles == 0

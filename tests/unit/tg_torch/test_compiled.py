@@ -50,7 +50,7 @@ def test_values_checks_and_aliases() -> None:
     for thread in pool:
         thread.join()
     assert wrong == []
-    assert f._main.executable.compiles == 1
+    assert f.programs.main.executable.compiles == 1
 
 
 @pytest.mark.long
@@ -61,7 +61,7 @@ def test_a_window_that_moves_compiles_once() -> None:
     for start in (2, 3):
         for a, b in zip(f(given, start), g(given, start), strict=True):
             np.testing.assert_array_equal(a, b)
-    assert f._main.executable.compiles <= 2
+    assert f.programs.main.executable.compiles <= 2
 
 
 @pytest.mark.long

@@ -257,7 +257,7 @@ def test_a_large_shared_value_is_held_once() -> None:
     f()
     w.set_value(array)
     assert tg.function([], tg.sum(w), backend="torch")() == array.sum()
-    assert w.snapshot._numpy is None
+    assert w.snapshot.array is None
     for _ in range(2):
         np.testing.assert_array_equal(w.get_value(), array)
         np.testing.assert_array_equal(g(), array)

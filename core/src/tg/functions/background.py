@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from tg.functions.backends import BackendChoice
     from tg.functions.compile import Program, Setting
-    from tg.functions.compiled import Function
+    from tg.functions.programs import Programs
     from tg.graph.frozen import FrozenGraph
 
     Ones = tuple[tuple[int, int], ...]
@@ -41,8 +41,8 @@ class Background:
     A function that nobody holds any more is not compiled.
     """
 
-    def __init__(self, function: Function) -> None:
-        self._function = weakref.ref(function)
+    def __init__(self, programs: Programs) -> None:
+        self._programs = weakref.ref(programs)
         self._jobs: dict[Job, None] = {}
         self._waiting: list[Job] | None = []  # jobs that start when the function is whole
         self._declined: dict[Ones, set[object]] = {}  # what rules have declined in the programs of a pattern
@@ -53,22 +53,22 @@ class Background:
         reference = interpreted(frozen)
         if _links_fast(setting):
             return self._shown(link(frozen, setting, prepare), reference, ones)
-        function = self._function
+        programs = self._programs
 
         def attempt(choice: BackendChoice) -> Program:
-            owner = function()
+            owner = programs()
             if choice is setting.choice or owner is None:
                 return link(frozen, setting, prepare)
-            return self._shown(owner._compiled_for(ones, choice), reference, ones)
+            return self._shown(owner.compile_for(ones, choice), reference, ones)
 
         def make() -> None:
-            if function() is None:
+            if programs() is None:
                 return
             with locs.at(None), Span("background", root=True) as span:
                 made, choice = in_line(setting.choice, attempt)
-            owner = function()
+            owner = programs()
             if owner is not None:
-                owner._adopt(ones, made, choice, span)
+                owner.adopt(ones, made, choice, span)
 
         self._start(make)
         return reference
@@ -77,13 +77,13 @@ class Background:
         """A program that is called when the library has compiled it for the shapes, the reference before."""
         if not native.executable.compiles_shapes:
             return native
-        function, known = self._function, self._declined.setdefault(ones, set())
+        programs, known = self._programs, self._declined.setdefault(ones, set())
 
         def again(declined: Declined) -> None:
-            owner = function()
+            owner = programs()
             if owner is not None:
                 with locs.at(None):
-                    owner._compile_again(made, declined, known)
+                    owner.compile_again(made, declined, known)
 
         made = native._replace(executable=Shown(native.executable, reference, self._start, again))
         return made
@@ -95,12 +95,12 @@ class Background:
             submit(job)
 
     def _start(self, work: Callable[[], None]) -> Job:
-        function = self._function
+        programs = self._programs
 
         def failed(error: BaseException) -> None:
-            owner = function()
+            owner = programs()
             if owner is not None:
-                owner._background_failed(error)
+                owner.fail(error)
 
         job = Job(work, failed)
         self._jobs[job] = None

@@ -12,25 +12,13 @@ from tg.variables.structure import LEAF, Structure
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tg.functions.calls import Calls
     from tg.functions.compile import Program
-    from tg.functions.compiled import Function
+    from tg.functions.request import Request
     from tg.functions.shared import Shared, Value
     from tg.turns import Turn
 
 CHAINED: Final = 4  # programs whose entries are tried one after the other
-
-
-def reusable(f: Function) -> tuple[tuple[int, int], ...]:
-    """The results and inputs, in pairs, that may share memory: new values with old ones, outputs with donated arrays.
-
-    There are none where each call is watched, which looks at its inputs afterwards.
-    """
-    if f._is_watched:
-        return ()
-    count, first = len(f._results) - len(f._targets), len(f._inputs)
-    places = {id(s): j for j, s in enumerate(f._sources, first)}
-    updates = ((k, places[id(t)]) for k, t in enumerate(f._targets, count) if id(t) in places)
-    return (*updates, *((k, j) for j in sorted(f._donated) for k in range(count)))
 
 
 def chained(programs: Sequence[Program], signature: Signature) -> Callable[..., Any] | None:
@@ -44,18 +32,19 @@ def chained(programs: Sequence[Program], signature: Signature) -> Callable[..., 
     return None if call is signature.general else call
 
 
-def with_shared(f: Function, programs: Sequence[Program]) -> Callable[..., Any] | None:
+def with_shared(calls: Calls, programs: Sequence[Program]) -> Callable[..., Any] | None:
     """The way of a function that reads or updates shared variables through entries; None where there is none."""
-    return _updating(f, programs) if f._targets else _reading(f, programs)
+    return _updating(calls, programs) if calls.request.targets else _reading(calls, programs)
 
 
 def _decline(*args: Any) -> Any:
     return DECLINED
 
 
-def _reading(f: Function, programs: Sequence[Program]) -> Callable[..., Any] | None:
-    general, sources, natives = f._general, f._sources, _natives_for(programs[0])
-    entry = chained(programs, Signature(_decline, f._build, f._donated))
+def _reading(calls: Calls, programs: Sequence[Program]) -> Callable[..., Any] | None:
+    request, general = calls.request, calls.general
+    sources, natives = request.sources, _natives_for(programs[0])
+    entry = chained(programs, Signature(_decline, request.structure, request.donated))
     if entry is None:
         return None
 
@@ -68,23 +57,24 @@ def _reading(f: Function, programs: Sequence[Program]) -> Callable[..., Any] | N
     return call
 
 
-def _updating(f: Function, programs: Sequence[Program]) -> Callable[..., Any] | None:
-    program, count = programs[0], len(f._results) - len(f._targets)
-    structure, natives = Structure((list, None, (LEAF,) * len(f._results))), _natives_for(program)
-    is_safe = all(_always_fit(f, p) for p in programs)
-    donated = f._donated if is_safe else frozenset[int]()
+def _updating(calls: Calls, programs: Sequence[Program]) -> Callable[..., Any] | None:
+    request, program = calls.request, programs[0]
+    count, build, binding = request.count, request.structure, request.binding
+    structure, natives = Structure((list, None, (LEAF,) * len(request.results))), _natives_for(program)
+    is_safe = all(_always_fit(request, p) for p in programs)
+    donated = request.donated if is_safe else frozenset[int]()
     entry = chained(programs, Signature(_decline, structure, donated))
     if entry is None:
         return None
-    own = _overwritten(f, program) if is_safe else {}
+    own = _overwritten(request, program) if is_safe else {}
     quick = chained(programs, Signature(_decline, structure, donated.union(own))) if own else None
     lent = tuple(own.values())
 
     def fresh(found: Sequence[Any]) -> list[Value]:
-        return f._fresh(found, program)
+        return calls.fresh(found, program)
 
     def lend(turn: Turn) -> Loan:
-        return Loan(turn, f._targets, program, fresh)
+        return Loan(turn, request.targets, program, fresh)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         def run(held: list[Value], loan: Loan | None) -> tuple[list[Any], list[Value]]:
@@ -94,10 +84,10 @@ def _updating(f: Function, programs: Sequence[Program]) -> Callable[..., Any] | 
             elif not kwargs:
                 found = entry(*args, *natives(held))
             if found is DECLINED:
-                return f._run(f._arguments(args, kwargs, f._main.executable.is_spread), held)
+                return calls.run(binding(args, kwargs, calls.programs.main.executable.is_spread), held)
             return found[:count], fresh(found)
 
-        return f._build(iter(updated(f, run, lend if lent else None, lent)))
+        return build(iter(updated(request, run, lend if lent else None, lent)))
 
     return call
 
@@ -108,23 +98,23 @@ def _natives_for(program: Program) -> Callable[[Sequence[Value]], list[Any]]:
 
     def natives(held: Sequence[Value]) -> list[Any]:
         try:
-            return [v._natives[backend] for v in held]
+            return [v.natives[backend] for v in held]
         except KeyError:
             return [v.native(backend, executable) for v in held]
 
     return natives
 
 
-def _overwritten(f: Function, program: Program) -> dict[int, Shared]:
+def _overwritten(request: Request, program: Program) -> dict[int, Shared]:
     """The shared variables whose values updates may write into, by their places among the inputs of the program."""
-    first = len(f._inputs)
-    return {j: f._sources[j - first] for _, j in program.executable.reuses if j >= first}
+    first = len(request.inputs)
+    return {j: request.sources[j - first] for _, j in program.executable.reuses if j >= first}
 
 
-def _always_fit(f: Function, program: Program) -> bool:
+def _always_fit(request: Request, program: Program) -> bool:
     """Whether no update can have lengths that its variable does not take: what is overwritten cannot be undone."""
-    first, kept = len(f._results) - len(f._targets), dict(program.executable.reuses)
-    for k, target in enumerate(f._targets, first):
+    kept = dict(program.executable.reuses)
+    for k, target in enumerate(request.targets, request.count):
         if k in kept or all(n is None for n in target.type.shape):
             continue
         shape = program.graph.types[program.graph.outputs[k]].shape

@@ -1,190 +1,25 @@
-"""`tg.explain`: what rewriting made of a program, node by node, with the user's lines and the reasons.
-
-The program is rewritten once more, with a journal; nothing is compiled.
-"""
+"""`tg.explain`: how a function, or an expression, is rewritten, as an `Explanation`."""
 
 from __future__ import annotations
 
-import collections
-import html
-import itertools
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any
 
-from tg import plugin
 from tg.configuration import current
-from tg.errors import InputError, OptionError, message
+from tg.errors import InputError, message
 from tg.functions.backends import choose
-from tg.functions.compile import Setting, rewritten
+from tg.functions.compile import Setting
 from tg.functions.compiled import Function
 from tg.functions.excluded import excluded
+from tg.functions.explanation import Explanation
 from tg.functions.jit import Jitted
-from tg.functions.stories import Step, Story, Teller
 from tg.functions.structure import flatten
-from tg.graph.function_graph import FunctionGraph
-from tg.graph.nodes import Constant, Variable
-from tg.graph.text import to_text
-from tg.graph.traversal import inputs_of, sorted_applies
-from tg.rewrite.journal import Journal
-from tg.rewrite.phases import PHASES
-from tg.rules.stable import STABLE
+from tg.graph.nodes import Variable
+from tg.graph.traversal import inputs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection
 
     from tg.functions.backends import BackendChoice
-    from tg.graph.frozen import FrozenGraph
-
-LOWERING: Final = "lowering"
-
-
-@final
-class Explanation:
-    """How a program was rewritten; `print` it, or read its `nodes`, `counts`, `before` and `after()`."""
-
-    def __init__(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], ones: Iterable[tuple[int, int]], setting: Setting
-    ) -> None:
-        self.name, self.backend, self.mode, self.exclude = (
-            setting.name,
-            setting.choice.name,
-            setting.mode,
-            setting.exclude,
-        )
-        self.passed_over = setting.choice.passed_over  # the backends before this one in line, each with the reason
-        imported: dict[int, Variable] = {}
-        self._expression = (tuple(inputs), tuple(outputs))
-        graph = FunctionGraph.of(inputs, outputs, ones, imported)
-        self._start = graph.freeze()
-        roots = [*(v for c in graph.checks for v in (c.condition, *c.values)), *graph.outputs]
-        journal = Journal(snapshots=True)
-        self._end = rewritten(graph, setting, journal)
-        lowered = journal.lowered
-        self._main = lowered[0].before if lowered else self._end
-        rewrites = plugin.registry().rewrites(self.backend)
-        known: tuple[Any, ...] = (*STABLE, *rewrites.rules, *rewrites.passes)
-        about: dict[str, Any] = {one.name: one for one in known}
-        teller = Teller(journal, self._start, roots, self._main, about)
-        self.nodes: tuple[Story, ...] = tuple(teller.stories())
-        self.rest: tuple[Step, ...] = teller.rest()
-        self._after = dict(journal.after)
-        places = {number: k for k, node in enumerate(self._start.nodes) for number in node.outputs}
-        self._answers = {key: _answer(value, teller, places) for key, value in imported.items()}
-        self._lowerings = tuple(
-            (one.name, f"({about[one.name].kind}): {one.before!r} -> {one.after!r}", about[one.name].why)
-            for one in lowered
-        )
-
-    def __getstate__(self) -> dict[str, Any]:
-        """All of it; what is known of variables, which ids name here, goes with the variables."""
-        inputs, outputs = self._expression
-        made = (v for _, results in sorted_applies(outputs, known=inputs) for v in results if v is not None)
-        variables = {id(v): v for v in (*inputs, *outputs, *made)}
-        answers = [(v, self._answers[key]) for key, v in variables.items() if key in self._answers]
-        return {**self.__dict__, "_answers": answers}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _answers={id(v): answer for v, answer in state["_answers"]})
-
-    @property
-    def before(self) -> str:
-        """The program as it was written, with its checks."""
-        return to_text(self._start, provenance=True)
-
-    def after(self, phase: str | None = None) -> str:
-        """The program after a phase; the one that is compiled, without a phase.
-
-        Raises:
-            OptionError: there is no such phase.
-        """
-        return to_text(self.graph_after(phase), provenance=True)
-
-    def graph_after(self, phase: str | None = None) -> FrozenGraph:
-        """The program after a phase, as a graph."""
-        if phase is None:
-            return self._end
-        if phase not in PHASES:
-            raise OptionError(message(f"explain: phase: found {phase!r}, needed one of {', '.join(PHASES)}"))
-        before, found = PHASES[: PHASES.index(phase) + 1], self._start
-        for one in before:
-            found = self._after.get(one, found)
-        return found
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How often each rule and pass was applied, the most frequent first."""
-        steps = itertools.chain(self.rest, *(story.steps for story in self.nodes))
-        found = collections.Counter(step.name for step in _with_inner(steps))
-        found.update(name for name, *_ in self._lowerings)
-        return dict(found.most_common())
-
-    def why(self, variable: Variable) -> str:
-        """What became of a variable of the program, from replacement to replacement.
-
-        Raises:
-            InputError: not a variable.
-        """
-        if not isinstance(variable, Variable):
-            raise InputError(message(f"why: found {variable!r}, needed a variable"))
-        if isinstance(variable, Constant):
-            return "a constant: it is part of the program wherever it is used"
-        answer = self._answers.get(id(variable), "not needed: no output is computed from it")
-        return answer if isinstance(answer, str) else str(self.nodes[answer])
-
-    def __str__(self) -> str:
-        lines = [self._title(), *(f'  "auto" passed over {name}: {why}' for name, why in self.passed_over)]
-        for loc, group in itertools.groupby(self.nodes, key=lambda s: str(s.loc) if s.loc else ""):
-            stories = list(group)
-            place = stories[0].loc
-            lines += ["", f"{loc}:  {place.source}".rstrip() if place is not None else "made by tg"]
-            for story in stories:
-                body = [line for line in str(story).splitlines() if not line.startswith("  at ")]
-                lines += [f"  {line}" for line in body]
-        if self.rest:
-            lines += ["", "in what rewriting added"]
-            lines += [f"  {line}" for step in self.rest for line in str(step).splitlines()]
-        for name, change, why in self._lowerings:
-            lines += ["", f"{LOWERING}: {name} {change}", f"  {why}"]
-        if self.counts:
-            width = max(map(len, self.counts))
-            lines += ["", "how often", *(f"  {name:<{width}}  {count}" for name, count in self.counts.items())]
-        return "\n".join(lines)
-
-    def _title(self) -> str:
-        total = sum(self.counts.values())
-        options = f'mode "{self.mode}"' + (f" without {', '.join(sorted(self.exclude))}" if self.exclude else "")
-        sizes = f"{len(self._start.nodes)} nodes as written, {len(self._end.nodes)} as compiled"
-        return f"{self.name} on {self.backend}, {options}: {sizes}, {total} replacement{'s' * (total != 1)}"
-
-    def __repr__(self) -> str:
-        return f"<explanation of {self._title()}>"
-
-    def _repr_html_(self) -> str:
-        rows = [f"<p><b>{html.escape(self._title())}</b></p>"]
-        for story in self.nodes:
-            place = f"{story.loc}:  {story.loc.source}" if story.loc is not None else ""
-            head = f"<code>{html.escape(story.was)}</code> <small>{html.escape(place)}</small>"
-            steps = "\n".join(map(str, story.steps))
-            body = f"<pre>{html.escape(steps)}</pre>" if steps else ""
-            rows.append(
-                f"<details{' open' * story.is_changed}><summary>{head}</summary>"
-                f"{body}<code>{html.escape(story.became)}</code></details>"
-            )
-        counts = "".join(f"<tr><td>{html.escape(k)}</td><td>{n}</td></tr>" for k, n in self.counts.items())
-        return "".join([*rows, f"<table>{counts}</table>"])
-
-
-def _answer(value: Variable, teller: Teller, places: Mapping[int, int]) -> int | str:
-    """The place of the story of a value, or what there is to say of it."""
-    number = teller.numbers.get(id(value))
-    if number is None:
-        return "not needed: no output depends on it"
-    return places[number] if value.apply is not None else f"an input: {teller.became(value)}"
-
-
-def _with_inner(steps: Iterable[Step]) -> Iterable[Step]:
-    for step in steps:
-        yield step
-        yield from _with_inner(step.inner)
 
 
 def explain(
@@ -212,7 +47,7 @@ def explain(
     if isinstance(value, Function):
         if (outputs, backend, mode, exclude) != (None,) * 4:
             raise InputError(message("explain: found options with a function, needed the function alone"))
-        return of_function(value)
+        return value.explain()
     if isinstance(value, Jitted):
         raise InputError(
             message(
@@ -226,8 +61,3 @@ def explain(
     inputs = inputs_of(leaves) if outputs is None else [value] if isinstance(value, Variable) else list(value)
     names = excluded(config.exclude if exclude is None else exclude, choice.name)
     return Explanation(inputs, leaves, (), Setting(choice, mode or config.mode, names, "expression"))
-
-
-def of_function(f: Function) -> Explanation:
-    """How the main specialisation of a function was rewritten."""
-    return Explanation((*f._inputs, *f._sources), f._results, f._pattern, f._setting)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.functions.compile import Program
-    from tg.functions.compiled import Function
+    from tg.functions.request import Request
     from tg.turns import Turn
 
     Run = Callable[[list[Value], "Loan | None"], tuple[list[Any], list[Value]]]
@@ -119,7 +119,7 @@ class Loan:
 
 
 def updated(
-    f: Function, run: Run, lend: Callable[[Turn], Loan] | None = None, lent: Sequence[Shared] = ()
+    request: Request, run: Run, lend: Callable[[Turn], Loan] | None = None, lent: Sequence[Shared] = ()
 ) -> list[Any]:
     """The outputs that `run` gives for the shared values as they are; new values are stored unless it raises.
 
@@ -127,12 +127,12 @@ def updated(
         run: gives the outputs and the new values; its second argument is the loan, None if nothing could be lent.
         lend: makes a loan, to write into the values of the variables `lent`; None: nothing is to be lent.
     """
-    targets = f._targets
+    targets = request.targets
     if not targets:
-        return run(snapshots(f._sources), None)[0]
+        return run(snapshots(request.sources), None)[0]
     for turn in alone():
-        turn.take(f._claim)
-        held = snapshots(f._sources)
+        turn.take(request.claim)
+        held = snapshots(request.sources)
         loan = lend(turn) if lend is not None else None
         if loan is not None and not loan.begin(lent):
             loan = None
@@ -149,7 +149,7 @@ def updated(
 
 def _is_alone(old: Sequence[Any], place: int, program: Program) -> bool:
     """Whether only the loan and its caller refer to a value, which has an array of its own; made writable then."""
-    backend, natives = program.backend, old[place]._natives
+    backend, natives = program.backend, old[place].natives
     if backend not in natives:
         old[place].native(backend, program.executable)
     if type(natives[backend]) is not np.ndarray or not COUNTS_ARE_EXACT:
@@ -165,10 +165,10 @@ def _is_alone(old: Sequence[Any], place: int, program: Program) -> bool:
 def _references(old: Sequence[Any], place: int, backend: str) -> int:
     """How many references there are to a value and to its array, other than from the value itself."""
     value = old[place]
-    array = value._natives[backend]
-    own = int(value._numpy is array)
-    for name in value._natives:
-        own += value._natives[name] is array
+    array = value.natives[backend]
+    own = int(value.array is array)
+    for name in value.natives:
+        own += value.natives[name] is array
     return sys.getrefcount(value) + sys.getrefcount(array) - own
 
 

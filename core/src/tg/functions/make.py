@@ -21,6 +21,7 @@ from tg.functions.backends import BackendChoice, choose, mode_hint
 from tg.functions.compiled import Function
 from tg.functions.excluded import excluded
 from tg.functions.nesting import nested
+from tg.functions.request import Options, Request
 from tg.functions.structure import flatten
 from tg.graph.nodes import Variable
 from tg.graph.timing import Span, recorded
@@ -115,24 +116,20 @@ def function(
         sources = sources_of(given_inputs, results, on_unused_input, places)
     with Span("choice"):
         choice = choose(backend, config.backend)
-    return Function(
-        given_inputs,
-        sources,
-        results,
-        targets,
-        structure,
-        choice=choice,
+    options = Options(
+        choice,
         mode=mode or config.mode,
         exclude=excluded(config.exclude if exclude is None else exclude, choice.name),
-        name=name or "function",
-        defaults=defaults_of({} if defaults is None else defaults, given_inputs),
-        native=output == "native",
-        limit=config.specializations,
         nan_guard=config.nan_guard if nan_guard is None else nan_guard,
+        name=name or "function",
+        native=output == "native",
         compile=compile or config.compile,
-        donated=donated_places(donate, given_inputs),
-        nesting=nesting,
+        limit=config.specializations,
     )
+    default_values = defaults_of({} if defaults is None else defaults, given_inputs)
+    donated = donated_places(donate, given_inputs)
+    parts = tuple(given_inputs), tuple(sources), tuple(results), tuple(targets), structure
+    return Function(Request(*parts, options, default_values, donated, nesting))
 
 
 def evaluate(expression: Any, values: Mapping[Variable | str, Any] | None = None, **options: Any) -> Any:

@@ -91,7 +91,7 @@ class Guard:
     def __init__(
         self, inputs: Sequence[Variable], results: Sequence[Variable], ones: Iterable[tuple[int, int]], setting: Setting
     ) -> None:
-        self._setting, self._labels = setting, [v.name or f"input {k}" for k, v in enumerate(inputs)]
+        self.setting, self._labels = setting, [v.name or f"input {k}" for k, v in enumerate(inputs)]
         own = _lowering(plugin.registry().rewrites(setting.choice.name))
         hidden = setting._replace(exclude=setting.exclude.union(one.name for one in (*own.rules, *own.passes)))  # type: ignore[attr-defined]
         self._frozen = rewritten(FunctionGraph.of(inputs, results, ones), hidden)
@@ -103,12 +103,12 @@ class Guard:
     def run(self, graph: FunctionGraph, arrays: Sequence[Array]) -> list[Array]:
         """Compile a part of the program and run it, where "auto" chose on another backend if this one lacks an op."""
         part = graph.freeze()
-        program, _ = in_line(self._setting.choice, lambda choice: self._linked(FunctionGraph.thaw(part), choice))
+        program, _ = in_line(self.setting.choice, lambda choice: self._linked(FunctionGraph.thaw(part), choice))
         outputs, _ = program.executable.run(list(arrays))
         return [program.executable.to_numpy(v) for v in outputs]
 
     def _linked(self, graph: FunctionGraph, choice: BackendChoice) -> Program:
-        setting = self._setting._replace(choice=choice, exclude=self._setting.exclude | {FOLD})
+        setting = self.setting._replace(choice=choice, exclude=self.setting.exclude | {FOLD})
         lowering, supported = _lowering(plugin.registry().rewrites(choice.name)), supported_by(choice.name)
         mode, exclude = setting.rewrite_mode, setting.exclude
         return link(rewrite(graph, [lowering], supported=supported, mode=mode, exclude=exclude), setting)
@@ -235,7 +235,7 @@ class _Search:
     def report(self, output: int, what: str, number: int, arrays: list[Array], then: Sequence[int]) -> NonFinite:
         """What is to be told of the value in which a NaN or an infinity first stands."""
         frozen, n = self.frozen, self.makers.get(number)
-        title = f"{self.guard._setting.name}: result {output} has {what}"
+        title = f"{self.guard.setting.name}: result {output} has {what}"
         if n is None:
             array = self.values([number], arrays)[number]
             index = _first(array, finite=())

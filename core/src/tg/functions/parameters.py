@@ -20,9 +20,10 @@ class Parameters:
 
         if f is None:
             raise AttributeError("__signature__")
-        kind, defaults = Parameter.POSITIONAL_OR_KEYWORD, f._defaults
+        request, kind = f.request, Parameter.POSITIONAL_OR_KEYWORD
+        defaults = request.defaults
         try:
-            names = [v.name or "-" for v in f._inputs] if f._nesting is None else ["-"]
+            names = [v.name or "-" for v in request.inputs] if request.nesting is None else ["-"]
             return Signature(
                 [Parameter(n, kind, default=defaults.get(k, Parameter.empty)) for k, n in enumerate(names)]
             )

@@ -9,6 +9,7 @@ functions of one pickle have in common stay common.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import pickle
 import weakref
@@ -19,8 +20,8 @@ import numpy as np
 
 from tg import plugin
 from tg.errors import InputError, message
-from tg.functions.compiled import Function
 from tg.functions.remembered import note_pickled
+from tg.functions.request import Request
 from tg.functions.show import parse
 from tg.functions.unparsed import Unparsed
 from tg.graph.dims import named_type
@@ -34,11 +35,13 @@ from tg.graph.traversal import sorted_applies
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tg.functions.compiled import Function
     from tg.functions.shared import Shared
 
 KEPT: Final = 16
 LARGE: Final = 1 << 24  # bytes of constants: a function that has more is not kept for them
 _functions: Final[weakref.WeakValueDictionary[object, Function]] = weakref.WeakValueDictionary()
+_texts: Final[weakref.WeakKeyDictionary[Request, Text]] = weakref.WeakKeyDictionary()
 _recent: Final[deque[Function]] = deque(maxlen=KEPT)
 
 
@@ -56,31 +59,38 @@ def reduced(f: Function) -> tuple[object, ...]:
     Raises:
         InputError: an op is opaque, as wrapped Python functions are.
     """
-    is_new = "_text" not in vars(f)
-    text = f._text
+    request, programs = f.request, f.programs
+    is_new = request not in _texts
+    text = text_of(request)
     _functions[_key(text.digest)] = f
     if is_new:
-        unparsed = _unparsed(text, len(f._results), f._inputs, f._sources)
-        for ones, program in f._programs.items():
+        unparsed = _unparsed(text, len(request.results), request.inputs, request.sources)
+        for ones, program in programs.by_pattern.items():
             if program.backend == f.backend:
-                note_pickled(unparsed, program.graph, ones, f._setting)
-    return (restored, (*text, f._sources, f._targets))
+                note_pickled(unparsed, program.graph, ones, programs.setting)
+    return (restored, (type(f), *text, request.sources, request.targets))
 
 
-def text_of(f: Function) -> Text:
+def text_of(request: Request) -> Text:
     """The text of a function, which does not change.
 
     Raises:
         InputError: an op is opaque.
     """
-    graph = table((*f._inputs, *f._sources), f._results)
-    _need_text(graph, f.name)
+    text = _texts.get(request)
+    return _texts.setdefault(request, _text_of(request)) if text is None else text
+
+
+def _text_of(request: Request) -> Text:
+    graph = table(request.variables, request.results)
+    _need_text(graph, request.options.name)
     text, constants = to_text_with_constants(graph)
-    inputs = [(named_type(v), v.name) for v in f._inputs]
-    numbers = {id(s): k for k, s in enumerate(f._sources)}
-    places = [numbers.get(id(t), -1) for t in f._targets]
-    kinds = [(named_type(s), s.name) for s in (*f._sources, *f._targets)]
-    parts = (text, inputs, f._build, f._options, len(f._results), kinds, places)
+    inputs = [(named_type(v), v.name) for v in request.inputs]
+    numbers = {id(s): k for k, s in enumerate(request.sources)}
+    places = [numbers.get(id(t), -1) for t in request.targets]
+    kinds = [(named_type(s), s.name) for s in (*request.sources, *request.targets)]
+    rest = (request.structure, request.options, request.defaults, request.donated, request.nesting)
+    parts = (text, inputs, rest, len(request.results), kinds, places)
     data = pickle.dumps(parts, pickle.HIGHEST_PROTOCOL)
     digest = hashlib.blake2b(data, digest_size=20)
     for name, array in constants.items():
@@ -103,6 +113,7 @@ def _key(digest: str) -> object:
 
 
 def restored(
+    make: type[Function],
     digest: str,
     data: bytes,
     constants: Mapping[str, np.ndarray[Any, Any]],
@@ -113,24 +124,25 @@ def restored(
     like, text = _functions.get(_key(digest)), Text(digest, data, constants)
     if like is not None and not sources and not targets:
         return like
-    if like is None or like._background is not None:
-        f = _functions[_key(digest)] = _compiled(text, sources, targets)
+    if like is None or like.programs.background is not None:
+        f = _functions[_key(digest)] = _compiled(make, text, sources, targets)
         if not sources and not targets and sum(array.nbytes for array in constants.values()) <= LARGE:
             _recent.append(f)
         return f
-    results = _unparsed(text, len(like._results), like._inputs, sources)
-    f = Function(like._inputs, sources, results, targets, like._build, **like._options, like=like)
-    f._text = text
-    return f
+    results = _unparsed(text, len(like.request.results), like.request.inputs, sources)
+    request = dataclasses.replace(like.request, sources=tuple(sources), results=results, targets=tuple(targets))
+    _texts[request] = text
+    return make(request, like=like.programs)
 
 
 @recorded("unpickle")
-def _compiled(text: Text, sources: Sequence[Shared], targets: Sequence[Shared]) -> Function:
-    _, inputs, structure, options, count, *_ = pickle.loads(text.data)  # noqa: S301 (a part of a pickle)
-    variables = [Variable(t, name=name) for t, name in inputs]
-    f = Function(variables, sources, _unparsed(text, count, variables, sources), targets, structure, **options)
-    f._text = text
-    return f
+def _compiled(make: type[Function], text: Text, sources: Sequence[Shared], targets: Sequence[Shared]) -> Function:
+    _, inputs, rest, count, *_ = pickle.loads(text.data)  # noqa: S301 (a part of a pickle)
+    variables = tuple(Variable(t, name=name) for t, name in inputs)
+    results = _unparsed(text, count, variables, sources)
+    request = Request(variables, tuple(sources), results, tuple(targets), *rest)
+    _texts[request] = text
+    return make(request)
 
 
 def _unparsed(text: Text, count: int, inputs: Sequence[Variable], sources: Sequence[Shared]) -> Unparsed:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from tg.errors import InputError, message
-from tg.functions.shared import snapshots
 
 if TYPE_CHECKING:
-    from tg.functions.compiled import Function
+    from tg.functions.calls import Calls
+    from tg.functions.programs import Programs
+    from tg.functions.request import Request
     from tg.link.linker import MachineCode
 
 
@@ -55,25 +56,27 @@ def _is_density(inputs: tuple[ArrayLayout, ...], outputs: tuple[ArrayLayout, ...
     return is_vector and outputs == (ArrayLayout("float64", ()), vector)
 
 
-def of_function(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pointer:
+def pointer(
+    request: Request, programs: Programs, calls: Calls, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Pointer:
     """The pointer of a function for arguments like these, with which it is run once."""
-    if f._targets:
-        raise InputError(message(f"pointer: {f!r} updates {f._targets[0].name}, needed a function without updates"))
-    f.wait()
-    values = f._arguments(f._leaves(args), kwargs)
-    held = snapshots(f._sources)
-    outputs, _ = f._run(values, held)
-    f.wait()  # it may be a specialisation that nothing has asked for before
-    program = f._program(values, held)
+    if request.targets:
+        text = f"pointer: {programs!r} updates {request.targets[0].name}, needed a function without updates"
+        raise InputError(message(text))
+    programs.wait()
+    values, held = request.taken(args, kwargs)
+    outputs, _ = calls.run(values, held)
+    programs.wait()  # it may be a specialisation that nothing has asked for before
+    program = programs.program(values, held)
     natives = [v.native(program.backend, program.executable) for v in held]
-    found = program.executable.machine_code([v.shape for v in values], natives, [v.shape for v in outputs])
-    if found is None:
+    code = program.executable.machine_code([v.shape for v in values], natives, [v.shape for v in outputs])
+    if code is None:
         hint = 'backend="c" and backend="numba" have it'
         text = f"pointer: backend {program.backend!r} has no machine code that runs without Python"
         raise InputError(message(text, hint=hint))
-    types = [v.type for v in f._inputs], program.graph.output_types
+    types = [v.type for v in request.inputs], program.graph.output_types
     inputs, results = (
         tuple(ArrayLayout(t.dtype, tuple(v.shape)) for t, v in zip(known, arrays, strict=True))
         for known, arrays in zip(types, (values, outputs), strict=True)
     )
-    return Pointer(f.name, inputs, results, found)
+    return Pointer(request.options.name, inputs, results, code)

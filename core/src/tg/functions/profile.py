@@ -7,7 +7,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, final
 
 from tg.errors import InputError, message
-from tg.functions.shared import snapshots
 from tg.link.timed import lines_of
 from tg.turns import Claim, alone
 
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
 
     from tg.functions.compile import Program
     from tg.functions.compiled import Function
+    from tg.functions.programs import Programs
+    from tg.functions.request import Request
     from tg.link.timed import Reading, Timed
 
 
@@ -111,7 +112,7 @@ def _bytes(count: int) -> str:
     return f"{count} B"
 
 
-def of_function(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any], calls: int) -> Profile:
+def profile(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any], calls: int) -> Profile:
     """The profile of calls with these arguments; nothing is updated.
 
     Raises:
@@ -119,21 +120,19 @@ def of_function(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any], call
     """
     if type(calls) is not int or calls < 1:
         raise InputError(message(f"profile: calls: found {calls!r}, needed a positive int"))
-    f.wait()
-    values = f._arguments(f._leaves(args), kwargs)
-    held = snapshots(f._sources)
-    program = f._program(values, held)
-    f.wait()  # it may be a specialisation that nothing has asked for before
-    program = f._program(values, held)
+    request, programs = f.request, f.programs
+    programs.wait()
+    values, held = request.taken(args, kwargs)
+    program = programs.program(values, held)
+    programs.wait()  # it may be a specialisation that nothing has asked for before
+    program = programs.program(values, held)
     for turn in alone():
         turn.take(MEASURING)
-        every = [_phases(f, args, kwargs) for _ in range(calls + 1)]
+        every = [_phases(request, programs, args, kwargs) for _ in range(calls + 1)]
         phases = _median(every[1:], sum)
-        call = sum(phases) if f._targets else _ordinary(f, args, kwargs, calls)
+        call = sum(phases) if request.targets else _ordinary(f, args, kwargs, calls)
         timed = program.executable.timed()
-        rows, seconds, peak = (
-            ([], None, None) if timed is None else _rows(timed, _given(f, program, values, held), calls)
-        )
+        rows, seconds, peak = ([], None, None) if timed is None else _rows(timed, _given(program, values, held), calls)
     title = f"a call of {f.name} on {program.backend}: {_time(call)}, the median of {calls}"
     return Profile(title, calls, call, phases, rows, seconds, peak)
 
@@ -143,24 +142,25 @@ def _median(found: Sequence[T], size: Callable[[T], float]) -> T:
     return sorted(found, key=size)[len(found) // 2]
 
 
-def _given(f: Function, program: Program, values: Sequence[Any], held: Sequence[Any]) -> list[Any]:
+def _given(program: Program, values: Sequence[Any], held: Sequence[Any]) -> list[Any]:
     return [*values, *(v.native(program.backend, program.executable) for v in held)]
 
 
-def _phases(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[float, float, float]:
+def _phases(
+    request: Request, programs: Programs, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[float, float, float]:
     """One call, by the general way: the seconds of its phases."""
     began = perf_counter()
-    values = f._arguments(f._leaves(args), kwargs)
-    held = snapshots(f._sources)
-    program = f._program(values, held)
-    given = _given(f, program, values, held)
+    values, held = request.taken(args, kwargs)
+    program = programs.program(values, held)
+    given = _given(program, values, held)
     checked = perf_counter()
     outputs, status = program.executable.run(given)
     ran = perf_counter()
     if status:
         raise program.descriptors[status[0] - 1].build(status[1:])
-    if not f._native:
-        f._build(iter([program.executable.to_numpy(v) for v in outputs[: len(f._results) - len(f._targets)]]))
+    if not request.options.native:
+        request.structure(iter([program.executable.to_numpy(v) for v in outputs[: request.count]]))
     return checked - began, ran - checked, perf_counter() - ran
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tg.functions.compiled import Function
+    from tg.functions.programs import Programs
     from tg.graph.timing import Span
 
 REST: Final = "rest"
@@ -134,9 +134,9 @@ def _note(span: Span) -> str:
     return "; ".join(filter(None, (span.note, collected)))
 
 
-def of_function(f: Function) -> CompileReport:
+def report(programs: Programs) -> CompileReport:
     """The report of a function: its making, and what has been compiled for it since."""
-    spans = [*f._spans]
-    spans += [span for program in f._programs.values() for span in program.executable.compilations]
-    total = sum(span.seconds for span in spans)
-    return CompileReport(f"compiling {f.name} on {f.backend}: {1e3 * total:.1f} ms", spans)
+    spans = [*programs.spans]
+    spans += [span for program in programs.by_pattern.values() for span in program.executable.compilations]
+    total, name = sum(span.seconds for span in spans), programs.request.options.name
+    return CompileReport(f"compiling {name} on {programs.choice.name}: {1e3 * total:.1f} ms", spans)

@@ -39,9 +39,12 @@ _has: Final = operator.attrgetter("has")
 
 @final
 class Value:
-    """One immutable value: as a NumPy array, as a backend's array, or both."""
+    """One immutable value: as a NumPy array, as a backend's array, or both.
 
-    __slots__ = ("_natives", "_numpy", "_to_numpy", "shape")
+    `array` is NumPy's, None where only a backend has one; `natives` are the backends' by their names.
+    """
+
+    __slots__ = ("_to_numpy", "array", "natives", "shape")
 
     def __init__(
         self,
@@ -50,38 +53,38 @@ class Value:
         native: Any = None,
         to_numpy: Callable[[Any], np.ndarray[Any, Any]] | None = None,
     ) -> None:
-        self._numpy = numpy
-        self._natives: dict[str, Any] = {} if native is None else {backend: native}
+        self.array = numpy
+        self.natives: dict[str, Any] = {} if native is None else {backend: native}
         self._to_numpy = to_numpy
         self.shape: tuple[int, ...] = tuple(numpy.shape if numpy is not None else native.shape)
 
     @property
     def numpy(self) -> np.ndarray[Any, Any]:
         """The value as a NumPy array that nobody writes."""
-        found = self._numpy
+        found = self.array
         if found is None:
             assert self._to_numpy is not None
-            found = self._to_numpy(next(iter(self._natives.values())))
+            found = self._to_numpy(next(iter(self.natives.values())))
             found.flags.writeable = False
-            self._numpy = found
+            self.array = found
         return found
 
     @property
     def nbytes(self) -> int:
         """How many bytes its elements take."""
-        array = self._numpy
-        return int(next(iter(self._natives.values())).nbytes if array is None else array.nbytes)
+        array = self.array
+        return int(next(iter(self.natives.values())).nbytes if array is None else array.nbytes)
 
     def native(self, backend: str, executable: Executable) -> Any:
         """The value as the array of a backend, for which NumPy's is given up where it is large."""
-        found = self._natives.get(backend)
+        found = self.natives.get(backend)
         if found is None:
             array = self.numpy
-            found = self._natives[backend] = executable.to_native(array)
-            is_first = next(iter(self._natives)) == backend and self._to_numpy is None
+            found = self.natives[backend] = executable.to_native(array)
+            is_first = next(iter(self.natives)) == backend and self._to_numpy is None
             if is_first and found is not array and array.nbytes >= LARGE:
                 self._to_numpy = executable.to_numpy  # before it is needed
-                self._numpy = None
+                self.array = None
         return found
 
 

@@ -14,6 +14,8 @@ from tg import plugin
 from tg.errors import InputError, NotDifferentiable, OptionError, message
 from tg.functions.compile import REFERENCE, requested, supported_by
 from tg.functions.convert import to_traced
+from tg.functions.programs import Programs
+from tg.functions.request import Request
 from tg.functions.shared import snapshots
 from tg.functions.structure import flatten
 from tg.gradient.api import grad, vjp
@@ -23,7 +25,6 @@ from tg.graph.function_graph import FunctionGraph
 from tg.graph.nodes import Variable
 from tg.graph.traversal import sorted_applies, substitute
 from tg.link.colour import colours
-from tg.link.declines import Declined
 from tg.link.linker import Traceable, node_lines
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, where
@@ -47,27 +48,28 @@ ON_ERROR: Final = (None, "nan")
 PLACE: Final = re.compile(r"\{\d\}")  # of a value in the text of a check
 
 
-def of_function(f: Function, on_error: str | None) -> Callable[..., Any]:
+def traceable(f: Function, on_error: str | None) -> Callable[..., Any]:
     """The traceable form of a function; see `Function.traceable`."""
+    request, options = f.request, f.request.options
     if on_error not in ON_ERROR:
         raise OptionError(message(f"traceable: on_error: found {on_error!r}, needed None or 'nan'"))
-    if f._targets:
-        text = f"traceable: {f!r} updates {f._targets[0].name}, needed a function without updates"
+    if request.targets:
+        text = f"traceable: {f!r} updates {request.targets[0].name}, needed a function without updates"
         raise InputError(message(text, hint="the new values can be results, which the caller's program hands on"))
-    if f._is_watched:
+    if options.is_watched:
         text = f"traceable: {f!r} is looked at in each call, by nan_guard or mode='debug': a trace has no calls"
         raise InputError(message(text))
-    programs = _Programs(_held(f), on_error)
+    programs = _Traced(_held(f), on_error)
     made = plugin.registry().linker(f.backend).traceable(programs.described())
     if made is None:
         hint = 'backend="jax" has it'
         raise InputError(message(f"traceable: backend {f.backend!r} has no programs that trace functions", hint=hint))
     programs.look_at_main()
-    binding, types, labels = f._arguments, [v.type for v in f._inputs], f._arguments.labels
+    binding, types = request.binding, [v.type for v in request.inputs]
 
     def traced(*args: Any, **kwargs: Any) -> Any:
-        given = zip(binding.bound(f._leaves(args), kwargs), types, labels, strict=True)
-        return f._build(iter(made(*[to_traced(v, t, label) for v, t, label in given])))
+        given = zip(binding.bound(request.leaves(args), kwargs), types, binding.labels, strict=True)
+        return request.structure(iter(made(*[to_traced(v, t, label) for v, t, label in given])))
 
     traced.__name__ = traced.__qualname__ = f.name
     traced.__doc__ = f"The traceable form of {f!r}."
@@ -75,58 +77,42 @@ def of_function(f: Function, on_error: str | None) -> Callable[..., Any]:
     return traced
 
 
-def _held(f: Function) -> Function:
-    """The function with the values that its shared variables have now as constants; compiled, and itself if it can."""
-    if not f._sources:
+def _held(f: Function) -> Programs:
+    """Its programs with the values that shared variables have now as constants; its own if there are none."""
+    request, sources = f.request, f.request.sources
+    if not sources:
         f.wait()
-        return f
-    values = {id(s): constant(v.numpy, name=s.name) for s, v in zip(f._sources, snapshots(f._sources), strict=True)}
-    return _alike(f, f.name, f._inputs, substitute(f._results, values))
+        return f.programs
+    values = {id(s): constant(v.numpy, name=s.name) for s, v in zip(sources, snapshots(sources), strict=True)}
+    return _alike(f.programs, f.name, request.inputs, substitute(request.results, values))
 
 
-def _alike(f: Function, name: str, inputs: Sequence[Variable], results: Sequence[Variable]) -> Function:
-    """A function of other results, compiled as this one is."""
-    return type(f)(
-        inputs,
-        (),
-        results,
-        (),
-        flatten(results)[1],
-        choice=f._choice,
-        mode=f._mode,
-        exclude=f._exclude,
-        name=name,
-        defaults={},
-        native=True,
-        limit=f._limit,
+def _alike(programs: Programs, name: str, inputs: Sequence[Variable], results: Sequence[Variable]) -> Programs:
+    """Programs of other results, compiled as these are."""
+    options = dataclasses.replace(
+        programs.request.options, choice=programs.choice, name=name, nan_guard=False, native=True, compile="now"
     )
+    return Programs(Request(tuple(inputs), (), tuple(results), (), flatten(results)[1], options))
 
 
 @final
-class _Programs:
+class _Traced:
     """The programs of a function as they are traced: one for each pattern of lengths that are 1."""
 
-    def __init__(self, f: Function, on_error: str | None) -> None:
-        self._f, self._on_error = f, on_error
+    def __init__(self, programs: Programs, on_error: str | None) -> None:
+        self._programs, self._request, self._on_error = programs, programs.request, on_error
         self._executables: dict[int, tuple[Program, Executable]] = {}  # by the id of the program, which is kept
 
     def described(self) -> Traceable:
         """All that the backend needs to know."""
-        f = self._f
-        inputs, outputs = [v.type for v in f._inputs], f._main.graph.output_types
+        inputs, outputs = [v.type for v in self._request.inputs], self._programs.main.graph.output_types
         is_scalar = len(outputs) == 1 and outputs[0].shape == () and not is_complex(outputs[0].dtype)
-        return Traceable(f.name, tuple(inputs), tuple(outputs), self, self.derivative, is_scalar, self.refusal)
+        name = self._request.options.name
+        return Traceable(name, tuple(inputs), tuple(outputs), self, self.derivative, is_scalar, self.refusal)
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         """The results for arrays of a library that is tracing."""
-        f, known = self._f, set[object]()
-        while True:
-            program = f._program(arrays, ())
-            executable = self._executable(program)
-            try:
-                return tuple(executable.trace(arrays))
-            except Declined as declined:  # tracing shows that
-                f._compile_again(program, declined, known)
+        return self._programs.run(arrays, (), lambda program, *_: tuple(self._executable(program).trace(arrays)))
 
     def look_at_main(self) -> None:
         """Look at the program that there is.
@@ -134,7 +120,7 @@ class _Programs:
         Raises:
             InputError: values decide a length, or whether the program raises.
         """
-        self._executable(self._f._main)
+        self._executable(self._programs.main)
 
     def _executable(self, program: Program) -> Executable:
         """The executable of a program, without a status."""
@@ -144,12 +130,12 @@ class _Programs:
         return found[1]
 
     def _checked(self, program: Program) -> Executable:
-        f, executable = self._f, program.executable
-        if program.backend != f.backend:
-            text = f"traceable: backend {program.backend!r} runs lengths like these, needed {f.backend!r}"
+        executable, backend = program.executable, self._programs.choice.name
+        if program.backend != backend:
+            text = f"traceable: backend {program.backend!r} runs lengths like these, needed {backend!r}"
             hint = "tg.config(specializations=…) allows more" if program.backend == REFERENCE else None
             raise InputError(message(text, hint=hint))
-        read = [v for k, v in enumerate(f._inputs) if k in executable.host_reads]
+        read = [v for k, v in enumerate(self._request.inputs) if k in executable.host_reads]
         if read:
             text = f"traceable: the value of {read[0]!r} decides a length, which a trace does not know"
             hint = "givens={variable: number} of tg.function compiles a number in"
@@ -162,7 +148,7 @@ class _Programs:
             if not is_inexact(t.dtype):
                 text = f"traceable: on_error='nan': found result {k} of dtype {t.dtype}, which has no NaN"
                 raise InputError(message(text))
-        graph, request, _ = requested(program.graph, f._setting)
+        graph, request, _ = requested(program.graph, self._programs.setting)
         request = dataclasses.replace(request, has_status=False, kept=None)
         thawed = _nan_where_failing(graph)
         silent = rewrite(thawed, [], supported=supported_by(program.backend), mode="off")
@@ -170,21 +156,21 @@ class _Programs:
         return made
 
     @functools.cached_property
-    def _gradient(self) -> _Programs:
+    def _gradient(self) -> _Traced:
         """The programs of the derivative in reverse mode, which tg makes of the expression."""
-        f, is_scalar = self._f, self.described().is_scalar
-        xs = [v for v in f._inputs if is_inexact(v.type.dtype)]
-        inputs = list(f._inputs)
+        request, is_scalar = self._request, self.described().is_scalar
+        xs = [v for v in request.inputs if is_inexact(v.type.dtype)]
+        inputs = list(request.inputs)
         if is_scalar:
-            results = [*f._results, *grad(f._results[0], xs, disconnected="zero")]
+            results = [*request.results, *grad(request.results[0], xs, disconnected="zero")]
         else:
-            ys = [v for v in f._results if is_inexact(v.type.dtype)]
+            ys = [v for v in request.results if is_inexact(v.type.dtype)]
             cotangents = [Variable(named_type(y)) for y in ys]
             inputs += cotangents
             results = list(vjp(ys, xs, [_conjugated(v) for v in cotangents], disconnected="zero"))
         first = len(results) - len(xs)
         results[first:] = map(_conjugated, results[first:])  # a cotangent of tg is the conjugate of JAX's
-        return _Programs(_alike(f, f"gradient_of_{f.name}", inputs, results), self._on_error)
+        return _Traced(_alike(self._programs, f"gradient_of_{request.options.name}", inputs, results), self._on_error)
 
     def derivative(self, *arrays: Any) -> tuple[Any, ...]:
         """See `Traceable.derivative`."""
@@ -192,7 +178,7 @@ class _Programs:
 
     def refusal(self) -> Exception | None:
         """Why the derivative is not to be differentiated by others; None where it may be."""
-        found = next((node for node, _ in sorted_applies(self._f._results) if _says_more(node)), None)
+        found = next((node for node, _ in sorted_applies(self._request.results) if _says_more(node)), None)
         if found is None:
             return None
         where_made = [("created at", f"{found.loc}:  {found.loc.source}")] if found.loc is not None else []

@@ -11,11 +11,12 @@ from tg.functions.debug.rounding import is_inexact, wide
 from tg.functions.nonfinite import Guard
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from tg.functions.backends import BackendChoice
-    from tg.functions.compile import Program, Setting
+    from tg.functions.compile import Program
     from tg.functions.nonfinite import NonFinite
+    from tg.functions.programs import Programs
+    from tg.functions.request import Request
     from tg.graph.nodes import Variable
 
     Array = np.ndarray[Any, Any]
@@ -26,18 +27,9 @@ if TYPE_CHECKING:
 class Watch:
     """What is known for the watched calls of one function, made for each specialisation when it is first needed."""
 
-    def __init__(
-        self,
-        inputs: Sequence[Variable],
-        results: Sequence[Variable],
-        setting: Setting,
-        elsewhere: Mapping[Ones, BackendChoice],
-        *,
-        nan_guard: bool,
-    ) -> None:
-        self._inputs, self._results, self._setting = tuple(inputs), tuple(results), setting
-        self._elsewhere = elsewhere
-        self._debugs, self._guards = setting.mode == "debug", nan_guard
+    def __init__(self, request: Request, programs: Programs) -> None:
+        self._request, self._programs = request, programs
+        self._debugs, self._guards = request.options.mode == "debug", request.options.nan_guard
         self._debuggers: dict[Ones, Debugger] = {}
         self._guard: dict[Ones, Guard] = {}
 
@@ -71,17 +63,18 @@ class Watch:
         """What made the first output that is not finite; None where all are finite."""
         guard = self._guard.get(ones)
         if guard is None:
-            guard = self._guard[ones] = Guard(self._inputs, self._results, ones, self._setting_of(ones))
+            guard = self._guard[ones] = Guard(*self._expression, ones, self._programs.setting_for(ones))
         return guard.find(arrays)
 
     def _debugger(self, ones: Ones) -> Debugger:
         found = self._debuggers.get(ones)
         if found is None:
-            found = self._debuggers[ones] = Debugger(self._inputs, self._results, ones, self._setting_of(ones))
+            found = self._debuggers[ones] = Debugger(*self._expression, ones, self._programs.setting_for(ones))
         return found
 
-    def _setting_of(self, ones: Ones) -> Setting:
-        return self._setting._replace(choice=self._elsewhere.get(ones, self._setting.choice))
+    @property
+    def _expression(self) -> tuple[Sequence[Variable], Sequence[Variable]]:
+        return self._request.variables, self._request.results
 
 
 def is_finite(array: Array) -> bool:
