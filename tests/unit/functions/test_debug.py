@@ -293,6 +293,16 @@ def test_a_wrong_rule_of_a_backend_is_named(backend):
     assert "0.5" in text
 
 
+@pytest.mark.parametrize("backend", [b for b in ("c", "numba") if b in {s.name for s in tg.backends()}][:1])
+def test_nodes_alone_are_compiled_whatever_is_configured_for_functions(backend):
+    x, y = tg.vector("x"), tg.vector("y")
+    with wrong_rule(backend, tg.sin, tg.cos):
+        f = tg.function([x, y], tg.sum(tg.sin(x) * y) + tg.sum(tg.exp(x)), backend=backend, mode="debug")
+        with tg.config(compile="background"):  # a function would be answered by the reference, which has no such rule
+            text = fails(f, [0.5, 1.0], [2.0, 3.0])
+    assert text.startswith(f"backend {backend!r}: its rule for sin: the value differs")
+
+
 def test_a_wrong_linker_is_found_where_each_node_is_right():
     from tg.link.perform import PerformExecutable
 

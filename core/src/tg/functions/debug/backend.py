@@ -14,6 +14,9 @@ from tg.functions.debug import report
 from tg.functions.debug.promises import close, difference
 from tg.functions.debug.rounding import RUNS, is_inexact, limits, noisy, wide
 from tg.functions.debug.values import gap
+from tg.functions.programs import Programs
+from tg.functions.request import Options, Request
+from tg.functions.structure import flatten
 from tg.graph.nodes import Constant, Variable, apply
 from tg.link.linker import node_lines
 from tg.types.dtypes import numpy_dtype
@@ -22,9 +25,10 @@ from tg.types.tensor_type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tg.functions.compile import Setting
+    from tg.functions.compile import Program, Setting
     from tg.functions.debug.promises import Difference
     from tg.functions.debug.values import Values
+    from tg.functions.shared import Value
     from tg.graph.frozen import FrozenGraph
 
     Array = np.ndarray[Any, Any]
@@ -140,19 +144,19 @@ class _Cut:
 
     def run(self, setting: Setting) -> list[tuple[Array, ...]]:
         """The results of each node on the backend."""
-        from tg.functions.make import function
-
-        f = function(
-            list(self.inputs.values()),
-            [v for found in self.results for v in found],
-            backend=setting.choice,
-            mode="off",
-            on_unused_input="ignore",
-            exclude=(),
-        )
+        results, structure = flatten([v for made in self.results for v in made])
+        options = Options(setting.choice, mode="off")
+        programs = Programs(Request(tuple(self.inputs.values()), (), tuple(results), (), structure, options))
         arrays = [self.array(k).astype(numpy_dtype(v.type.dtype), copy=False) for k, v in self.inputs.items()]
-        flat = iter(f(*arrays))
-        return [tuple(next(flat) for _ in found) for found in self.results]
+
+        def ran(program: Program, arrays: Sequence[Array], held: Sequence[Value]) -> list[Array]:
+            outputs, status = program.executable.run(arrays)
+            if status:
+                raise program.descriptors[status[0] - 1].build(status[1:])
+            return [program.executable.to_numpy(v) for v in outputs]
+
+        flat = iter(programs.run(arrays, (), ran))
+        return [tuple(next(flat) for _ in made) for made in self.results]
 
     def operand_rows(self, node: Any, found: Difference) -> list[tuple[str, str]]:
         """The operands of a node at the place of a difference."""
