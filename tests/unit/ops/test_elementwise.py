@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from fractions import Fraction
 
 import mpmath
@@ -11,6 +12,8 @@ import pytest
 
 import tg
 from tg import plugin
+from tg.ops.catalog import ELEMENTWISE
+from tg.ops.elementwise.record import floating, unary
 from tg.ops.elementwise.trigonometric import log_cosh
 
 COMPARISONS = (tg.equal, tg.not_equal, tg.less, tg.less_equal, tg.greater, tg.greater_equal)
@@ -168,3 +171,11 @@ def test_the_logarithm_of_cosh_keeps_its_digits_near_0(dtype):
         wanted = np.array([float(mpmath.log(mpmath.cosh(float(a)))) for a in at], dtype)
     for written in (tg.log(tg.cosh(x)), log_cosh(x)):
         np.testing.assert_array_max_ulp(written.eval({x: at}), wanted, 8)
+
+
+def test_a_function_is_unpickled_by_its_name_and_only_one_of_tg():
+    assert pickle.loads(pickle.dumps(tg.clip)) is tg.clip
+    assert all(pickle.loads(pickle.dumps(fn)) is fn for fn in ELEMENTWISE.values())
+    own = unary("own_sine", np.sin, floating, "Sine of x.")
+    with pytest.raises(tg.errors.InputError, match="pickle: found the function 'own_sine', needed one of tg's own"):
+        pickle.loads(pickle.dumps(own))

@@ -281,10 +281,11 @@ class ElementwiseFunction:
 
 
 def _named(name: str) -> Any:
-    import tg
     from tg.ops.catalog import ELEMENTWISE
 
-    return ELEMENTWISE.get(name) or getattr(tg, name)  # tg.clip is more than the record of this name
+    if name not in ELEMENTWISE:
+        raise InputError(message(f"pickle: found the function {name!r}, needed one of tg's own"))
+    return ELEMENTWISE[name]
 
 
 def in_loop(name: str, ufunc: np.ufunc, *operands: Any) -> list[Variable]:
