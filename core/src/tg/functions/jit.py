@@ -233,22 +233,13 @@ def jit(
         >>> tg.grad(normalized(x)[0], x).eval({x: [3.0, 4.0]})
         array([ 0.128, -0.096])
     """
+    options = {"backend": backend, "mode": mode, "exclude": exclude, "nan_guard": nan_guard, "output": output}
     if fn is None:
-        return functools.partial(
-            jit,
-            backend=backend,
-            static_argnums=static_argnums,
-            static_argnames=static_argnames,
-            static_shapes=static_shapes,
-            mode=mode,
-            exclude=exclude,
-            nan_guard=nan_guard,
-            output=output,
-        )
+        static_ones = {"static_argnums": static_argnums, "static_argnames": static_argnames}
+        return functools.partial(jit, static_shapes=static_shapes, **static_ones, **options)  # type: ignore[arg-type]
     if not callable(fn):
         raise InputError(message(f"jit: found {fn!r}, needed a function"))
     static = _static_names(fn, static_argnums, static_argnames)
-    options = {"backend": backend, "mode": mode, "exclude": exclude, "nan_guard": nan_guard, "output": output}
     return Jitted(fn, static, static_shapes=static_shapes, options=options)
 
 
