@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import math
 import os
 import random
 import stat
 import sys
 import threading
 from collections import deque
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 SMALLEST: Final = np.array([5e-324])
 WINDOW: Final = 12  # calls between two looks at memory
-PATIENCE: Final = 100  # windows through which a growth lasts until it counts: caches fill for hundreds of calls
+LOOKS: Final = 3  # at memory, between which are the two windows that both have to show a growth
+# windows of calls before such a pair: caches fill for hundreds of calls. To look is what takes long: glibc counts every
+# free block, 0.1 s for a million of them, as many as a process has that has compiled for minutes.
+PAUSES: Final = (0, 8, 85)
 
 
 class StateError(Exception):
@@ -81,32 +84,40 @@ def _printed() -> int:
 
 def leak(call: Callable[[], Any]) -> str | None:
     """The memory that each call leaves behind, in words; None if it leaves none."""
-    growth = None
+    growth = dict.fromkeys(MEASURES, 0.0)
     gc.freeze()  # what was there before: to look through that of a large process takes a second each time
     try:
-        for number in range(0, PATIENCE, 3):
-            growth = _growth(call, collect=number > 0)
-            if growth is None:
+        for pause in PAUSES:
+            _repeat(call, pause * WINDOW)
+            growth = _growth(call, growth, collect=pause > 0)
+            if not growth:
                 return None
     finally:
         gc.unfreeze()
-    return f"each call leaves {growth} behind"
+    name, each = next(iter(growth.items()))
+    return f"each call leaves {each:.3g} {name} behind"
 
 
-def _growth(call: Callable[[], Any], *, collect: bool) -> str | None:
-    """How memory grows with every call of each of two windows; None if it does not in one of them."""
-    sizes: list[tuple[int, int]] = []
-    for _ in range(3):
-        deque((call() for _ in range(WINDOW)), 0)
+def _growth(call: Callable[[], Any], names: Iterable[str], *, collect: bool) -> dict[str, float]:
+    """By how much each call of two windows has some of the measures grow, of those alone that grow in both."""
+    growth = dict.fromkeys(names, math.inf)
+    before: dict[str, int] = {}
+    for _ in range(LOOKS):
+        _repeat(call, WINDOW)
         if collect:
             gc.collect()
-        sizes.append((sys.getallocatedblocks(), _malloced()))
-    blocks, allocated = ([after - before for before, after in pairwise(n)] for n in zip(*sizes, strict=True))
-    if min(blocks) >= WINDOW:
-        return f"{min(blocks) / WINDOW:.3g} objects"
-    if min(allocated) >= 16 * WINDOW:
-        return f"{min(allocated) / WINDOW:.3g} bytes"
-    return None
+        sizes = {name: MEASURES[name].size() for name in growth}
+        if before:
+            growth = {name: min(each, (sizes[name] - before[name]) / WINDOW) for name, each in growth.items()}
+            growth = {name: each for name, each in growth.items() if each >= MEASURES[name].least}
+        if not growth:
+            break
+        before = sizes
+    return growth
+
+
+def _repeat(call: Callable[[], Any], times: int) -> None:
+    deque((call() for _ in range(times)), 0)
 
 
 class _Info(ctypes.Structure):
@@ -138,3 +149,13 @@ def _malloced() -> int:
     tell.restype = _Info
     found = tell()
     return int(found.uordblks + found.hblkhd)
+
+
+class _Measure(NamedTuple):
+    """How much memory is in use, and by how much each call has to add to it to count."""
+
+    size: Callable[[], int]
+    least: int
+
+
+MEASURES: Final = {"objects": _Measure(sys.getallocatedblocks, 1), "bytes": _Measure(_malloced, 16)}
