@@ -50,8 +50,8 @@ def done_by(strangers, example, folder, *commands):
 @pytest.mark.timeout(1800)  # beside much other work
 def test_a_backend_passes_from_wheels(strangers, example, tmp_path):
     name, _ = example
-    # the certificate is of all
-    small = "--tier sparse --every 3 -k 'not (iteration: or loops: or recurrence: or linalg or special or vectors)'"
+    # the certificate is of all; every third batch took dask four minutes
+    small = "--tier sparse --every 9 -k 'not (iteration: or loops: or recurrence: or linalg or special or vectors)'"
     assert name in done_by(strangers, example, tmp_path, f"tg conformance --backend {name} {small}")
 
 
