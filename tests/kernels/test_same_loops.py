@@ -15,7 +15,7 @@ from tg.ops.linalg.linear_systems import Inv, Solve
 from tg.ops.linalg.lu import LU
 from tg.ops.linalg.solving import Det
 from tg.ops.linalg.triangular import SolveTriangular
-from tg.ops.nn.convolution import Convolution
+from tg.ops.nn.convolved import Convolution
 from tg.rewrite.driver import rewrite
 from tg.types.dtypes import is_complex, numpy_dtype
 from tg_native.fusion.lower import Loops

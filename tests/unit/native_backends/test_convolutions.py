@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg.ops.nn.convolution import Convolution
+from tg.ops.nn.convolved import Convolution
 from tg.types.dtypes import numpy_dtype
 from tg.types.tensor_type import TensorType
 from tg_native.convolutions.tiles import RESULTS

@@ -6,34 +6,17 @@ import numpy as np
 import pytest
 
 import tg
+from tests.unit.native_backends.test_stages import LENGTHS, comparison, normal
 from tg.ops.elementwise.arithmetic import add, maximum, multiply
 from tg.ops.indexing import Scatter, wrap_index
 from tg_native.loops.costs import CHUNK
 
 pytestmark = pytest.mark.sampled(4)
-LENGTHS = (0, 1, 3, 7, 8, 9, 31, 33, 600)
-
-
-def comparison(inputs, outputs, rtol=1e-12):
-    """What compares, for some arrays, with the reference, layouts and dtypes too."""
-    compiled = tg.function(inputs, outputs, backend="c")
-    reference = tg.function(inputs, outputs, backend="perform")
-
-    def compare(arrays):
-        for a, b in zip(compiled(*arrays), reference(*arrays), strict=True):
-            assert (a.dtype, a.shape) == (b.dtype, b.shape)
-            np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
-
-    return compare
 
 
 def agrees(inputs, outputs, arrays, rtol=1e-12):
     """Compare with the reference, layouts and dtypes too."""
-    comparison(inputs, outputs, rtol)(arrays)
-
-
-def normal(*shape, seed=0):
-    return np.random.default_rng(seed).normal(size=shape)
+    comparison("c", inputs, outputs, rtol)(arrays)
 
 
 def test_one_pass_gives_a_sum_an_extreme_and_an_array():
@@ -46,18 +29,6 @@ def test_one_pass_gives_a_sum_an_extreme_and_an_array():
         found = f(a, 0.5)
         np.testing.assert_allclose(found[0], math.fsum((a - 0.5) ** 2), rtol=1e-13)
         np.testing.assert_allclose(found[2], np.exp(a - 0.5), rtol=1e-14)
-
-
-@pytest.mark.parametrize("shape", [(3, 5), (1, 8), (4, 17), (0, 3), (2, 100), (5, 1)])
-def test_rows(shape):
-    x, a = tg.matrix("x"), normal(*shape)
-    e = tg.exp(x - tg.max(x, axis=-1, keepdims=True))
-    c = x - tg.mean(x, axis=-1, keepdims=True)
-    agrees([x], [e / tg.sum(e, axis=-1, keepdims=True)], [a])
-    agrees([x], [c / tg.sqrt(tg.mean(c * c, axis=-1, keepdims=True) + 1e-3), tg.sum(c * c)], [a])
-    agrees([x], [tg.sum(tg.exp(x), axis=-1), tg.sum(tg.exp(x) * 2.0), tg.exp(x)], [a])
-    agrees([x], [tg.all(x > 0), tg.any(x > 1.0, axis=-1), tg.prod(x * 1.5, axis=-1)], [a])
-    agrees([x], [tg.sum(tg.exp(x.T), axis=-1), tg.sum(tg.exp(x[:, ::-1]))], [a])
 
 
 def test_a_row_that_is_read_later_may_lie_where_the_result_will():
@@ -130,34 +101,6 @@ def test_columns_keep_nan_and_infinities_to_themselves():
 
 
 @pytest.mark.sampled(8)
-@pytest.mark.parametrize("dtype", ["float32", "int64", "int32", "int8", "uint16", "uint64", "bool"])
-def test_reductions_of_other_dtypes(dtype):
-    x = tg.tensor("x", dtype, (None, None))
-    for shape in ((3, 5), (2, 70), (0, 4)):
-        a = normal(*shape) > 0 if dtype == "bool" else (np.abs(normal(*shape)) * 3).astype(dtype)
-        tolerance = 1e-5 if dtype == "float32" else 0
-        agrees([x], [tg.sum(x + x), tg.sum(x * x, axis=-1), tg.sum(x)], [a], tolerance)
-        if shape[0]:
-            agrees([x], [tg.max(x * x), tg.min(x * x, axis=-1)], [a], tolerance)
-
-
-@pytest.mark.sampled(8)
-@pytest.mark.parametrize("places", [1, 3, 50])
-def test_reads_and_writes_at_positions(places):
-    a, x, i = tg.vector("a"), tg.vector("x"), tg.vector("i", dtype="int64")
-    b, j = tg.matrix("b"), tg.vector("j", dtype="int32")
-    z = x * a[i] + 1.0
-    summed = [tg.sum(z * z), *tg.grad(tg.sum(z * z), [a, x])]
-    paired = [tg.exp(b[i, j]) * x, tg.grad(tg.sum(tg.exp(b[i, j]) * x), b)]
-    rng = np.random.default_rng(1)
-    for n in LENGTHS:
-        index, other = rng.integers(-places, places, n), rng.integers(0, 4, n).astype("int32")
-        agrees([a, x, i], summed, [normal(places), normal(n), index])
-        agrees([a, x, i], summed, [normal(places), normal(n), np.sort(index)])
-        agrees([b, i, j, x], paired, [normal(places, 4), index, other, normal(n)])
-
-
-@pytest.mark.sampled(8)
 @pytest.mark.parametrize("index", ["uint8", "uint64", "int8", "int32", "int64"])
 @pytest.mark.parametrize("dtype", ["float32", "int32", "bool"])
 def test_positions_and_tables_of_other_dtypes(index, dtype):
@@ -165,7 +108,7 @@ def test_positions_and_tables_of_other_dtypes(index, dtype):
     clipped = tg.take(a, i, mode="clip")
     outputs = [tg.sum(tg.where(a[i] > 0, x, 2.0 * x)), tg.cast(a[i], "float64") * x, tg.cast(clipped, "float64") + x]
     table = (normal(9) * 3 > 0) if dtype == "bool" else (normal(9) * 3).astype(dtype)
-    compare = comparison([a, i, x], outputs)
+    compare = comparison("c", [a, i, x], outputs)
     for n in LENGTHS:
         compare([table, np.random.default_rng(3).integers(0, 9, n).astype(index), normal(n)])
     wide = np.array([0, 120, 8, 3, 9] if index[0] == "u" else [0, 120, -8, 3, 9, -128], index)
@@ -179,7 +122,7 @@ def test_what_is_scattered_is_combined_in_order(fn, dtype):
     y, v, i = tg.tensor("y", dtype, (None,)), tg.tensor("v", dtype, (None,)), tg.vector("i", dtype="int64")
     for given in (v + v, tg.cast(tg.exp(v), dtype)):
         outputs = [Scatter((-1,), fn)(y, given, wrap_index(i, y.shape[0])), given]
-        compare = comparison([y, v, i], outputs, 2e-4 if dtype == "float32" else 1e-11)
+        compare = comparison("c", [y, v, i], outputs, 2e-4 if dtype == "float32" else 1e-11)
         for n in LENGTHS:
             values, index = (normal(n) * 2).astype(dtype), np.random.default_rng(4).integers(-5, 5, n)
             for at in (index, np.sort(index), np.zeros(n, "int64")):
@@ -200,7 +143,7 @@ def test_runs_of_one_position(index, dtype):
     a, x, i = tg.tensor("a", dtype, (None,)), tg.tensor("x", dtype, (None,)), tg.tensor("i", index, (None,))
     z = x - a[i]
     outputs = [tg.sum(z * z), tg.max(z), tg.sum(tg.cast(i, "int64")), z, tg.grad(tg.sum(z * z), a)]
-    compare = comparison([a, x, i], outputs, 2e-3 if dtype == "float32" else 1e-11)
+    compare = comparison("c", [a, x, i], outputs, 2e-3 if dtype == "float32" else 1e-11)
     for n in (1, 8, 9, 512, 513, 1300):
         for longest in (1, 3, 30, 700):
             for places in (1, 5):
@@ -219,7 +162,7 @@ def test_runs_of_one_position(index, dtype):
 def test_runs_of_several_indices(longest):
     b, x, i, j = tg.matrix("b"), tg.vector("x"), tg.vector("i", dtype="int64"), tg.vector("j", dtype="int16")
     z = x * b[i, j] + b[j, i]
-    compare = comparison([b, x, i, j], [tg.sum(z * z), *tg.grad(tg.sum(z * z), [b, x])], 1e-11)
+    compare = comparison("c", [b, x, i, j], [tg.sum(z * z), *tg.grad(tg.sum(z * z), [b, x])], 1e-11)
     for n in (5, 64, 1000):
         compare([normal(6, 6), normal(n), in_runs(n, longest, 6), in_runs(n, longest + 3, 6).astype("int16")])
 
@@ -247,36 +190,6 @@ def test_one_position_outside_is_refused_wherever_it_stands(bad, at):
         for f in (value, gradient):
             with pytest.raises(IndexError, match=f"index {bad} is out of bounds for an axis of length 5"):
                 f(normal(5), normal(1001), index)
-
-
-def test_positions_outside_are_refused_as_ever():
-    a, x, i = tg.vector("a"), tg.vector("x"), tg.vector("i", dtype="int64")
-    f = tg.function([a, x, i], tg.sum(x * a[i]), backend="c")
-    for length, index in ((3, [5, 0]), (3, [-4, 0]), (0, [0, 0])):
-        with pytest.raises(IndexError, match="is out of bounds for an axis of length"):
-            f(np.ones(length), np.ones(2), np.array(index))
-
-
-def test_the_first_nan_wins_over_any_extreme():
-    x = tg.vector("x")
-    f = tg.function([x], [tg.max(x * 2.0), tg.min(x * 2.0)], backend="c")
-    for n in (1, 8, 40):
-        for k in range(n):
-            a = normal(n)
-            a[k] = np.nan
-            assert np.isnan(f(a)).all()
-
-
-@pytest.mark.sampled(8)
-@pytest.mark.parametrize("n", [1000, 123_457])
-def test_the_error_of_a_sum_is_bounded(n):
-    x = tg.vector("x")
-    sums = tg.function([x], [tg.sum(x * 1.5), tg.sum(tg.exp(x))], backend="c")
-    a = normal(n) * 10.0 ** np.random.default_rng(2).integers(-3, 4, n)
-    a[a > 30] = 30.0
-    for found, terms in zip(sums(a), (a * 1.5, np.exp(a)), strict=True):
-        bound = (CHUNK + math.log2(n) + 4) * np.finfo(np.float64).eps  # 4: of the exponentials themselves
-        assert abs(found - math.fsum(terms)) <= bound * math.fsum(np.abs(terms))
 
 
 @pytest.mark.sampled(8)

@@ -9,13 +9,22 @@ import numpy as np
 import pytest
 
 import tg
-from tg.errors import DtypeError
-from tg.ops.catalog import FAMILIES
-from tg.ops.elementwise.arithmetic import absolute, add, floor_divide, maximum, power, radius, remainder
-from tg.ops.elementwise.cast import Cast, convert
+from tests.unit.native_backends.lanes import (
+    FLOATS,
+    LAYOUTS,
+    REAL,
+    agrees_at_lengths,
+    check,
+    hostile,
+    lengths,
+    loops,
+    operand,
+)
+from tg.ops.elementwise.arithmetic import absolute, add, floor_divide, maximum, power, remainder
+from tg.ops.elementwise.cast import convert
 from tg.ops.elementwise.comparison import isnan, where
-from tg.ops.elementwise.exponential import exp, log1p, logaddexp, matern_3_2, matern_5_2, per_expm1
-from tg.ops.elementwise.trigonometric import sin, sinc, tanh
+from tg.ops.elementwise.exponential import exp, log1p
+from tg.ops.elementwise.trigonometric import sin, tanh
 from tg.types.dtypes import numpy_dtype
 from tg.types.tensor_type import TensorType
 from tg_c import kernel, prelude, vectors
@@ -26,82 +35,6 @@ from tg_native.fusion.fused import fuse
 from tg_native.loops.pointwise import SHORT
 
 pytestmark = pytest.mark.sampled(2)
-INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-FLOATS = ("float32", "float64")
-REAL = ("bool", *INTEGERS, *FLOATS)
-PLAIN = [family for family in FAMILIES if "/special/" not in family.path]  # what rounding is relative to, cases say
-OF_LENGTHS = (matern_3_2, matern_5_2)  # a length and its square are no operands to draw one by one: terms would cancel
-EVERY = tuple(fn for family in PLAIN for fn in family.elementwise)
-DRAWS = (
-    "gamma_draw",
-    "log_gamma_draw",
-    "poisson_draw",
-    "binomial_draw",
-    "hypergeometric_draw",
-    "vonmises_draw",
-    "wald_draw",
-)
-"""Of which one unit in what is accepted makes another number: cases count how many differ."""
-FUNCTIONS = tuple(fn for fn in EVERY if fn not in OF_LENGTHS and fn.name not in DRAWS)
-LANES = tuple(vector_bytes() // size for size in (1, 2, 4, 8))
-LENGTHS = sorted({n for count in LANES for n in (0, 1, count - 1, count, count + 1, 2 * count + 3)})
-COMPOSED = (
-    logaddexp,
-    per_expm1,
-    sinc,
-    radius,
-)  # of steps that lose digits or range: compared at the precision they are computed with
-
-
-def loops(dtype):
-    """The functions that take a dtype, with the dtypes of operands and result; no halves, no complex numbers."""
-    for fn in FUNCTIONS:
-        try:
-            operands, result = fn.loop((dtype,) * fn.arity)
-        except DtypeError:
-            continue
-        operands = ("bool", dtype, dtype) if fn is where else operands
-        if {*operands, result} <= set(REAL):
-            yield fn, operands, result
-
-
-def hostile(dtype, shape, seed):
-    """Special numbers among random ones of every size."""
-    rng = np.random.default_rng(seed)
-    count = int(np.prod(shape))
-    if dtype == "bool":
-        return rng.random(shape) < 0.5
-    if dtype in FLOATS:
-        info = np.finfo(dtype)
-        known = [0.0, 1.0, 0.5, 1.5, 3.0, 1e5, 1e10, 700.0, np.inf, info.max, info.tiny, info.smallest_subnormal]
-        known = np.array([*known, *np.negative(known), np.nan], dtype)
-        found = rng.normal(size=count) * np.exp(3 * rng.normal(size=count))
-    else:
-        info = np.iinfo(dtype)
-        known = np.array([info.min, info.min + 1, info.max, info.max - 1, 0, 1, 2, 7, 8, 31, 32, 63, 64], dtype)
-        found = rng.integers(info.min, info.max, count, dtype=dtype, endpoint=True)
-    chosen = rng.random(count) < 0.4
-    return np.where(chosen, known[rng.integers(0, known.size, count)], found.astype(dtype)).reshape(shape)
-
-
-def operand(fn, k, dtype, shape):
-    found = hostile(dtype, shape, EVERY.index(fn) + 100 * k)
-    return found % 5 if fn is power and k == 1 and dtype in INTEGERS else found
-
-
-def wanted(fn, arrays):
-    """The reference's values, those of float32 computed in float64."""
-    with np.errstate(all="ignore"):
-        if fn.accuracy and fn not in COMPOSED:
-            arrays = [a.astype(np.float64) if a.dtype == np.float32 else a for a in arrays]
-        return np.asarray(fn.reference(*arrays))
-
-
-def check(fn, arrays, found, result):
-    with np.errstate(all="ignore"):
-        scale = np.maximum(*map(np.abs, arrays)) if fn is logaddexp else None
-    wrong = differs(found, wanted(fn, arrays), dtype=result, accuracy=fn.accuracy, scale=scale)
-    assert wrong is None, f"{fn} of {[a.dtype.name for a in arrays]} of {arrays[0].shape}: {wrong}"
 
 
 MACHINES = {64: "avx512", 32: "avx2", 16: ""}  # bytes of a vector, and the moves of its first lanes
@@ -117,47 +50,24 @@ def machine(request, monkeypatch):
     monkeypatch.setattr(vectors, "masked_moves", lambda: MACHINES[request.param])
 
 
-def agrees_at_lengths(compiled, frozen_of, dtype):
-    cases = list(loops(dtype))
-    inputs = [[tg.Variable(TensorType(d, (None,)), name="x") for d in operands] for _, operands, _ in cases]
-    outputs = [fn(*xs) for (fn, _, _), xs in zip(cases, inputs, strict=True)]
-    executable = compiled(frozen_of(list(itertools.chain(*inputs)), outputs))
-    for n in LENGTHS:
-        arrays = [[operand(fn, k, d, (n,)) for k, d in enumerate(operands)] for fn, operands, _ in cases]
-        found, status = executable.run(list(itertools.chain(*arrays)))
-        assert status == ()
-        for (fn, _, result), xs, y in zip(cases, arrays, found, strict=True):
-            check(fn, xs, y, result)
-
-
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", REAL)
 def test_every_function_at_lengths_around_a_block(dtype, compiled, frozen_of):
-    agrees_at_lengths(compiled, frozen_of, dtype)
+    agrees_at_lengths(compiled, frozen_of, dtype, vector_bytes())
 
 
 @pytest.mark.sampled(12)
 @pytest.mark.usefixtures("machine")
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", *FLOATS])
 def test_every_function_with_narrower_vectors(dtype, compiled, frozen_of):
-    agrees_at_lengths(compiled, frozen_of, dtype)
+    agrees_at_lengths(compiled, frozen_of, dtype, vector_bytes())
 
 
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_every_function_where_there_is_no_vector_library(dtype, monkeypatch, compiled, frozen_of):
     monkeypatch.setattr(this_machine, "vector_library", lambda: None)
-    agrees_at_lengths(compiled, frozen_of, dtype)
-
-
-# Of each: what the graph makes of a variable, what NumPy makes of the array, the shape for rows of n.
-LAYOUTS = (
-    (lambda x: x[:, ::2], lambda a: a[:, ::2], lambda m, n: (m, 2 * n)),
-    (lambda x: x[:, ::-1], lambda a: a[:, ::-1], lambda m, n: (m, n)),
-    (lambda x: x.T, lambda a: a.T, lambda m, n: (n, m)),
-    (lambda x: x, lambda a: a, lambda m, n: (1, n)),
-    (lambda x: x, lambda a: a, lambda m, n: (m, 1)),
-)
+    agrees_at_lengths(compiled, frozen_of, dtype, vector_bytes())
 
 
 @pytest.mark.sampled(12)
@@ -190,19 +100,6 @@ def test_every_function_along_every_stride(dtype, compiled, frozen_of):
         assert status == ()
         for (fn, _, _, result), xs, y in zip(cases, views, found, strict=True):
             check(fn, xs, y, result)
-
-
-@pytest.mark.sampled(8)
-@pytest.mark.parametrize("source", REAL)
-def test_every_conversion(source, compiled, frozen_of):
-    x = tg.Variable(TensorType(source, (None,)), name="x")
-    executable = compiled(frozen_of([x], [Cast(target)(x) for target in REAL]))
-    for n in (1, 67, 500):
-        a = hostile(source, (n,), n)
-        found, _ = executable.run([a])
-        for target, y in zip(REAL, found, strict=True):
-            with np.errstate(all="ignore"):
-                np.testing.assert_array_equal(y, convert(a, target), err_msg=f"{source} to {target}", strict=True)
 
 
 def test_values_of_several_widths_share_a_loop(agrees):
@@ -327,10 +224,10 @@ def test_nothing_outside_the_arrays_is_read_or_written(dtype, at_end, compiled, 
     outputs = [maximum(x, y), absolute(x[::2]), add(x[::-1], y), absolute(r.T), tg.equal(x, y)]
     executable = compiled(frozen_of([x, y, r], outputs))
     memory = [Guarded(16 * vector_bytes() * 8) for _ in range(3 + len(outputs))]
-    for n in (n for n in LENGTHS if n):
-        lengths = (n, n, n, n, -(-n // 2), n, n, n)
+    for n in (n for n in lengths(vector_bytes()) if n):
+        sizes = (n, n, n, n, -(-n // 2), n, n, n)
         dtypes = (*[dtype] * 7, "bool")
-        arrays = [m.array(d, k, at_end) for m, d, k in zip(memory, dtypes, lengths, strict=True)]
+        arrays = [m.array(d, k, at_end) for m, d, k in zip(memory, dtypes, sizes, strict=True)]
         for s, a in enumerate(arrays[:3]):
             a[:] = hostile(dtype, (n,), s)
         a, b, c = arrays[:3]

@@ -196,15 +196,6 @@ def test_native_outputs_keep_their_dtype() -> None:
     assert float(mx.sum(half + 1)) == 9.0  # of use on the caller's own stream
 
 
-def test_a_shared_variable_keeps_its_value_when_the_callers_array_changes() -> None:
-    s, x = tg.shared(np.zeros(1024), name="s"), tg.vector("x")
-    f = tg.function([x], s, updates={s: x}, backend="mlx")
-    given = np.ones(1024)
-    f(given)
-    given[:] = 7
-    assert f(given).tolist() == [1.0] * 1024
-
-
 @MODES
 def test_large_constants(backend) -> None:
     data = np.random.default_rng(0).normal(size=(200, 30))
@@ -215,28 +206,6 @@ def test_large_constants(backend) -> None:
     np.testing.assert_allclose(a, data.sum(1), rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(a, b)
     assert [c.size for c in executable(f).main._constants].count(data.size) == 1
-
-
-@MODES
-def test_eight_threads_get_their_own_answers(backend) -> None:
-    x, n = tg.vector("x"), tg.scalar("n", dtype="int64")
-    f = tg.function([x, n], [tg.sum(x * x), tg.cast(tg.arange(n), "float64") + x[0]], backend=backend)
-    wrong: list[object] = []
-
-    def work(seed: int) -> None:
-        rng = np.random.default_rng(seed)
-        for k in range(60):
-            a, count = rng.normal(size=2 + k % 3), int(rng.integers(2, 6))
-            total, ramp = f(a, count)
-            if abs(total - (a * a).sum()) > 1e-12 or not np.allclose(ramp, np.arange(count) + a[0], rtol=1e-15):
-                wrong.append((seed, k))
-
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="counts the threads that Linux lists")
@@ -278,29 +247,13 @@ def test_programs_run_in_every_thread_where_mlx_was_used_before() -> None:
     assert done.stdout.split() == ["2.0", "True"], done.stderr
 
 
-def test_a_failing_check_raises_the_declared_error() -> None:
-    x, i = tg.vector("x"), tg.scalar("i", dtype="int64")
-    f = tg.function([x, i], x[i], backend="mlx")
-    assert f([1.0, 2.0], -1) == 2.0
-    with pytest.raises(tg.errors.BoundsError, match="index 5 is out of bounds for an axis of length 2"):
-        f([1.0, 2.0], 5)
-
-
-@MODES
-def test_a_check_that_shapes_decide_raises_at_every_call(backend) -> None:
+def test_a_check_that_shapes_decide_raises_at_every_call_of_what_is_compiled() -> None:
     x, y = tg.vector("x"), tg.vector("y")
-    f = tg.function([x, y], x + y, backend=backend)
+    f = tg.function([x, y], x + y, backend=tg.backend("mlx", compile=True))
     for _ in range(2):
         with pytest.raises(tg.errors.ShapeError, match="lengths differ: 2 and 3"):
             f(np.ones(2), np.ones(3))
     assert f(np.ones(3), np.ones(3)).tolist() == [2.0] * 3
-
-
-def test_a_size_that_a_check_refuses_raises_its_error() -> None:
-    x, n = tg.vector("x"), tg.scalar("n", dtype="int64")
-    f = tg.function([x, n], x + tg.cast(tg.arange(n), "float64"), backend="mlx")
-    with pytest.raises(tg.errors.ShapeError, match="lengths differ"):
-        f(np.ones(5), 4)
 
 
 def test_a_length_that_depends_on_values_needs_lazy_evaluation() -> None:
@@ -353,16 +306,6 @@ def test_products_of_integer_matrices_are_exact_modulo_the_width(dtype) -> None:
     found = tg.function([x, y], tg.matmul(x, y), backend="mlx")(a, b)
     wide = a.astype(object) @ b.astype(object)
     np.testing.assert_array_equal(found, (wide & (2 ** (8 * a.itemsize) - 1)).astype(f"u{a.itemsize}").view(dtype))
-
-
-def test_gradients_agree_with_the_reference() -> None:
-    x = tg.matrix("x")
-    cost = tg.sum(tg.softmax(x[:, ::-1]) * tg.logsumexp(x, 0) + tg.max(x, 1, keepdims=True))
-    g = tg.grad(cost, x)
-    a = np.random.default_rng(2).normal(size=(4, 5))
-    np.testing.assert_allclose(
-        tg.function([x], g, backend="mlx")(a), tg.function([x], g, backend="perform")(a), rtol=1e-12
-    )
 
 
 def test_every_rule_is_of_an_op_of_core() -> None:

@@ -1,112 +1,29 @@
 """Loops over lanes: every elementwise function at lengths around a block, along every stride, inside its arrays."""
 
 import ctypes
-import itertools
 
 import numpy as np
 import pytest
 
 import tg
-from tg.errors import DtypeError
-from tg.ops.catalog import FAMILIES
-from tg.ops.elementwise.arithmetic import absolute, add, maximum, power, radius
-from tg.ops.elementwise.cast import Cast, convert
-from tg.ops.elementwise.comparison import where
-from tg.ops.elementwise.exponential import logaddexp, matern_3_2, matern_5_2, per_expm1
-from tg.ops.elementwise.trigonometric import sinc
-from tg.types.dtypes import is_complex, is_float, numpy_dtype
+from tests.unit.native_backends.lanes import (
+    FLOATS,
+    HALVES,
+    LAYOUTS,
+    REAL,
+    agrees_at_lengths,
+    hostile,
+    lengths,
+)
+from tests.unit.native_backends.test_conversions import same
+from tg.ops.elementwise.arithmetic import absolute, add, maximum
+from tg.ops.elementwise.cast import Cast
+from tg.types.dtypes import is_complex, numpy_dtype
 from tg.types.tensor_type import TensorType
-from tg_conformance.compare import differs
 from tg_numba import body, kernel, processor
 
 pytestmark = pytest.mark.sampled(2)
-INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-FLOATS = ("float32", "float64")
-HALVES = ("float16", "bfloat16")
-REAL = ("bool", *INTEGERS, *HALVES, *FLOATS)
-PLAIN = [family for family in FAMILIES if "/special/" not in family.path]  # what rounding is relative to, cases say
-OF_LENGTHS = (matern_3_2, matern_5_2)  # a length and its square are no operands to draw one by one: terms would cancel
-EVERY = tuple(fn for family in PLAIN for fn in family.elementwise)
-DRAWS = (
-    "gamma_draw",
-    "log_gamma_draw",
-    "poisson_draw",
-    "binomial_draw",
-    "hypergeometric_draw",
-    "vonmises_draw",
-    "wald_draw",
-)
-"""Of which one unit in what is accepted makes another number: cases count how many differ."""
-FUNCTIONS = tuple(fn for fn in EVERY if fn not in OF_LENGTHS and fn.name not in DRAWS)
-LANES = tuple(processor.vector_bytes() // size for size in (1, 2, 4, 8))
-LENGTHS = sorted({n for count in LANES for n in (0, 1, count - 1, count, count + 1, 2 * count + 3)})
-COMPOSED = (
-    logaddexp,
-    per_expm1,
-    sinc,
-    radius,
-)  # of steps that lose digits or range: compared at the precision they are computed with
-
-
-def loops(dtype):
-    """The functions that take a dtype, with the dtypes of operands and result."""
-    for fn in FUNCTIONS:
-        try:
-            operands, result = fn.loop((dtype,) * fn.arity)
-        except DtypeError:
-            continue
-        operands = ("bool", dtype, dtype) if fn is where else operands
-        if {*operands, result} <= {"bool", dtype}:
-            yield fn, operands, result
-
-
-def hostile(dtype, shape, seed):
-    """Special numbers among random ones of every size."""
-    rng = np.random.default_rng(seed)
-    count = int(np.prod(shape))
-    if dtype == "bool":
-        return rng.random(shape) < 0.5
-    kind = numpy_dtype(dtype)
-    if is_float(dtype):
-        known = [0.0, 1.0, 0.5, 1.5, 3.0, 1e5, 1e10, 700.0, np.inf, 1e-38, 6e-8, 1e-40]
-        found = rng.normal(size=count) * np.exp(3 * rng.normal(size=count))
-        known = [*known, *np.negative(known), np.nan]
-    else:
-        info = np.iinfo(dtype)
-        known = [info.min, info.min + 1, info.max, info.max - 1, 0, 1, 2, 7, 8, 31, 32, 63, 64]
-        found = rng.integers(info.min, info.max, count, dtype=dtype, endpoint=True)
-    with np.errstate(all="ignore"):
-        known, found = np.array(known, kind), found.astype(kind)
-    chosen = rng.random(count) < 0.4
-    return np.where(chosen, known[rng.integers(0, known.size, count)], found).reshape(shape)
-
-
-def operand(fn, k, dtype, shape):
-    found = hostile(dtype, shape, EVERY.index(fn) + 100 * k)
-    return found % 5 if fn is power and k == 1 and dtype in INTEGERS else found
-
-
-def wanted(fn, arrays):
-    """The reference's values, those of float32 computed in float64."""
-    with np.errstate(all="ignore"):
-        if fn.accuracy and fn not in COMPOSED:
-            arrays = [a.astype(np.float64) if a.dtype == np.float32 else a for a in arrays]
-        return np.asarray(fn.reference(*arrays))
-
-
-def check(fn, arrays, found, result):
-    with np.errstate(all="ignore"):
-        scale = np.maximum(*map(np.abs, arrays)) if fn is logaddexp else None
-    wrong = differs(found, wanted(fn, arrays), dtype=result, accuracy=fn.accuracy, scale=scale)
-    assert wrong is None, f"{fn} of {[a.dtype.name for a in arrays]} of {arrays[0].shape}: {wrong}"
-
-
-def same(found, right, note=""):
-    """Equal, and NaN where NaN is; NumPy's own comparison knows no NaN of bfloat16."""
-    assert found.dtype == right.dtype
-    if found.dtype.name == "bfloat16":
-        found, right = found.astype(np.float32), right.astype(np.float32)
-    np.testing.assert_array_equal(found, right, err_msg=note, strict=True)
+EVERY_REAL = (*REAL, *HALVES)
 
 
 @pytest.fixture
@@ -118,23 +35,10 @@ def width(request, monkeypatch):
     return request.param
 
 
-def agrees_at_lengths(compiled, frozen_of, dtype):
-    cases = list(loops(dtype))
-    inputs = [[tg.Variable(TensorType(d, (None,)), name="x") for d in operands] for _, operands, _ in cases]
-    outputs = [fn(*xs) for (fn, _, _), xs in zip(cases, inputs, strict=True)]
-    executable = compiled(frozen_of(list(itertools.chain(*inputs)), outputs))
-    for n in LENGTHS:
-        arrays = [[operand(fn, k, d, (n,)) for k, d in enumerate(operands)] for fn, operands, _ in cases]
-        found, status = executable.run(list(itertools.chain(*arrays)))
-        assert status == ()
-        for (fn, _, result), xs, y in zip(cases, arrays, found, strict=True):
-            check(fn, xs, y, result)
-
-
 @pytest.mark.sampled(12)
-@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("dtype", EVERY_REAL)
 def test_every_function_at_lengths_around_a_block(dtype, compiled, frozen_of):
-    agrees_at_lengths(compiled, frozen_of, dtype)
+    agrees_at_lengths(compiled, frozen_of, dtype, processor.vector_bytes())
 
 
 @pytest.mark.sampled(6)
@@ -142,24 +46,14 @@ def test_every_function_at_lengths_around_a_block(dtype, compiled, frozen_of):
     ("dtype", "width"), [("int8", 32), ("float32", 32), ("float16", 16), ("float64", 16)], indirect=["width"]
 )
 def test_every_function_with_narrower_vectors(dtype, width, compiled, frozen_of):
-    agrees_at_lengths(compiled, frozen_of, dtype)
+    agrees_at_lengths(compiled, frozen_of, dtype, processor.vector_bytes())
 
 
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_every_function_where_there_is_no_vector_library(dtype, monkeypatch, compiled, frozen_of):
     monkeypatch.setattr(body, "variants", lambda name, dtype, arity: {})
-    agrees_at_lengths(compiled, frozen_of, dtype)
-
-
-# Of each: what the graph makes of a variable, what NumPy makes of the array, the shape for rows of n.
-LAYOUTS = (
-    (lambda x: x[:, ::2], lambda a: a[:, ::2], lambda m, n: (m, 2 * n)),
-    (lambda x: x[:, ::-1], lambda a: a[:, ::-1], lambda m, n: (m, n)),
-    (lambda x: x.T, lambda a: a.T, lambda m, n: (n, m)),
-    (lambda x: x, lambda a: a, lambda m, n: (1, n)),
-    (lambda x: x, lambda a: a, lambda m, n: (m, 1)),
-)
+    agrees_at_lengths(compiled, frozen_of, dtype, processor.vector_bytes())
 
 
 @pytest.mark.sampled(12)
@@ -194,19 +88,6 @@ def elements(dtype, shape, seed):
         return hostile(dtype, shape, seed)
     rng = np.random.default_rng(seed)
     return (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
-
-
-@pytest.mark.sampled(6)
-@pytest.mark.parametrize("source", REAL)
-def test_every_conversion(source, compiled, frozen_of):
-    x = tg.Variable(TensorType(source, (None,)), name="x")
-    executable = compiled(frozen_of([x], [Cast(target)(x) for target in REAL]))
-    for n in (1, 67, 500):
-        a = hostile(source, (n,), n)
-        found, _ = executable.run([a])
-        for target, y in zip(REAL, found, strict=True):
-            with np.errstate(all="ignore"):
-                same(y, convert(a, target), f"{source} to {target}")
 
 
 @pytest.mark.sampled(6)
@@ -266,9 +147,9 @@ def test_nothing_outside_the_arrays_is_read_or_written(dtype, at_end, compiled, 
     executable = compiled(frozen_of([x, y, r], outputs))
     kinds = [v.type.dtype for v in (x, y, r, *outputs)]
     memory = [guarded(16 * processor.vector_bytes() * 8) for _ in kinds]
-    for n in (n for n in LENGTHS if n):
-        lengths = (n, n, n, n, -(-n // 2), n, n, n)
-        arrays = [m.array(d, k, at_end) for m, d, k in zip(memory, kinds, lengths, strict=True)]
+    for n in (n for n in lengths(processor.vector_bytes()) if n):
+        sizes = (n, n, n, n, -(-n // 2), n, n, n)
+        arrays = [m.array(d, k, at_end) for m, d, k in zip(memory, kinds, sizes, strict=True)]
         for s, a in enumerate(arrays[:3]):
             a[:] = elements(dtype, (n,), s)
         a, b, c = arrays[:3]

@@ -7,27 +7,17 @@ import numpy as np
 import pytest
 
 import tg
+from tests.unit.native_backends.test_stages import LENGTHS, comparison, normal
 from tg.graph.interpret import interpret
 from tg.types.dtypes import numpy_dtype
 from tg.types.tensor_type import TensorType
-from tg_native.loops.costs import CHUNK
 from tg_numba import kernel, processor
 from tg_numba.lower import LOOPS
-
-LENGTHS = (0, 1, 3, 7, 8, 9, 31, 33, 600)
 
 
 def agrees(inputs, outputs, arrays, rtol=1e-12):
     """Compare with the reference, layouts and dtypes too."""
-    found = tg.function(inputs, outputs, backend="numba")(*arrays)
-    wanted = tg.function(inputs, outputs, backend="perform")(*arrays)
-    for a, b in zip(found, wanted, strict=True):
-        assert (a.dtype, a.shape) == (b.dtype, b.shape)
-        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
-
-
-def normal(*shape, seed=0):
-    return np.random.default_rng(seed).normal(size=shape)
+    comparison("numba", inputs, outputs, rtol)(arrays)
 
 
 @pytest.fixture(params=[64, 32, 16])
@@ -50,19 +40,6 @@ def test_one_pass_gives_a_sum_an_extreme_and_an_array():
         np.testing.assert_allclose(found[2], np.exp(a - 0.5), rtol=1e-14)
 
 
-@pytest.mark.sampled(6)
-@pytest.mark.parametrize("shape", [(3, 5), (1, 8), (4, 17), (0, 3), (2, 100), (5, 1)])
-def test_rows(shape):
-    x, a = tg.matrix("x"), normal(*shape)
-    e = tg.exp(x - tg.max(x, axis=-1, keepdims=True))
-    c = x - tg.mean(x, axis=-1, keepdims=True)
-    rows = [e / tg.sum(e, axis=-1, keepdims=True), c / tg.sqrt(tg.mean(c * c, axis=-1, keepdims=True) + 1e-3)]
-    agrees([x], [*rows, tg.sum(c * c)], [a])
-    agrees([x], [tg.sum(tg.exp(x), axis=-1), tg.sum(tg.exp(x) * 2.0), tg.exp(x)], [a])
-    agrees([x], [tg.all(x > 0), tg.any(x > 1.0, axis=-1), tg.prod(x * 1.5, axis=-1)], [a])
-    agrees([x], [tg.sum(tg.exp(x.T), axis=-1), tg.sum(tg.exp(x[:, ::-1]))], [a])
-
-
 @pytest.mark.usefixtures("width")
 def test_rows_and_positions_with_narrower_vectors():
     x, i = tg.matrix("x"), tg.vector("i", dtype="int64")
@@ -72,18 +49,6 @@ def test_rows_and_positions_with_narrower_vectors():
         arrays = [normal(3, n), np.random.default_rng(2).integers(-3, 3, n)]
         z = x[i, 1] * 2.0
         agrees([x, i], [softmax, tg.sum(x * x), tg.any(x > 2.0), tg.sum(z), tg.grad(tg.sum(z * z), x)], arrays)
-
-
-@pytest.mark.sampled(6)
-@pytest.mark.parametrize("dtype", ["float32", "int64", "int32", "int8", "uint16", "uint64", "bool", "complex64"])
-def test_reductions_of_other_dtypes(dtype):
-    x = tg.tensor("x", dtype, (None, None))
-    for shape in ((3, 5), (2, 70), (0, 4)):
-        a = normal(*shape) > 0 if dtype == "bool" else (np.abs(normal(*shape)) * 3).astype(dtype)
-        tolerance = 1e-5 if dtype in ("float32", "complex64") else 0
-        agrees([x], [tg.sum(x + x), tg.sum(x * x, axis=-1), tg.sum(x)], [a], tolerance)
-        if shape[0] and dtype != "complex64":
-            agrees([x], [tg.max(x * x), tg.min(x * x, axis=-1)], [a], tolerance)
 
 
 @pytest.mark.sampled(6)
@@ -119,22 +84,6 @@ def test_halves_are_reduced_in_wider_numbers_and_rounded_once(dtype):
 
 
 @pytest.mark.sampled(6)
-@pytest.mark.parametrize("places", [1, 3, 50])
-def test_reads_and_writes_at_positions(places):
-    a, x, i = tg.vector("a"), tg.vector("x"), tg.vector("i", dtype="int64")
-    b, j = tg.matrix("b"), tg.vector("j", dtype="int32")
-    z = x * a[i] + 1.0
-    summed = [tg.sum(z * z), *tg.grad(tg.sum(z * z), [a, x])]
-    paired = [tg.exp(b[i, j]) * x, tg.grad(tg.sum(tg.exp(b[i, j]) * x), b)]
-    rng = np.random.default_rng(1)
-    for n in LENGTHS:
-        index, other = rng.integers(-places, places, n), rng.integers(0, 4, n).astype("int32")
-        agrees([a, x, i], summed, [normal(places), normal(n), index])
-        agrees([a, x, i], summed, [normal(places), normal(n), np.sort(index)])
-        agrees([b, i, j, x], paired, [normal(places, 4), index, other, normal(n)])
-
-
-@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "complex128"])
 def test_every_way_to_write_at_positions(dtype):
     x, y = (tg.tensor(name, dtype, (None,)) for name in "xy")
@@ -145,41 +94,6 @@ def test_every_way_to_write_at_positions(dtype):
         arrays = [(normal(m, seed=s) * 2).astype(dtype) for s, m in enumerate((5, n))]
         index = np.random.default_rng(n).integers(0, 5, n).astype(i.type.dtype)
         agrees([x, y, i], outputs, [*arrays, index], 1e-5)
-
-
-def test_positions_outside_are_refused_as_ever():
-    a, x, i = tg.vector("a"), tg.vector("x"), tg.vector("i", dtype="int64")
-    f = tg.function([a, x, i], tg.sum(x * a[i]), backend="numba")
-    for length, index in ((3, [5, 0]), (3, [-4, 0]), (0, [0, 0])):
-        with pytest.raises(IndexError, match="is out of bounds for an axis of length"):
-            f(np.ones(length), np.ones(2), np.array(index))
-    b = tg.matrix("b")
-    g = tg.function([b, x, i], [tg.sum(x * b[0, i]), tg.grad(tg.sum(x * b[i - i, i]), b)], backend="numba")
-    with pytest.raises(IndexError, match="is out of bounds for an axis of length 0"):
-        g(np.ones((0, 3)), np.ones(2), np.array([2, 1]))
-
-
-def test_the_first_nan_wins_over_any_extreme():
-    x = tg.vector("x")
-    f = tg.function([x], [tg.max(x * 2.0), tg.min(x * 2.0)], backend="numba")
-    for n in (1, 8, 40):
-        for k in range(n):
-            a = normal(n)
-            a[k] = np.nan
-            assert np.isnan(f(a)).all()
-
-
-@pytest.mark.sampled(6)
-@pytest.mark.parametrize("n", [1000, 123_457])
-def test_the_error_of_a_sum_is_bounded(n):
-    x = tg.vector("x")
-    sums = tg.function([x], [tg.sum(x * 1.5), tg.sum(tg.exp(x))], backend="numba")
-    alone = tg.function([x], tg.sum(x), backend="numba")
-    a = normal(n) * 10.0 ** np.random.default_rng(2).integers(-3, 4, n)
-    a[a > 30] = 30.0
-    for found, terms in zip((*sums(a), alone(a)), (a * 1.5, np.exp(a), a), strict=True):
-        bound = (CHUNK + math.log2(n) + 4) * np.finfo(np.float64).eps  # 4: of the exponentials themselves
-        assert abs(found - math.fsum(terms)) <= bound * math.fsum(np.abs(terms))
 
 
 @pytest.mark.sampled(6)

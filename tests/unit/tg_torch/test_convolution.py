@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tg.ops.nn.convolution import Convolution
+from tg.ops.nn.convolved import Convolution
 from tg_torch.rules.nn.convolution import convolution
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import tg
 from tg.errors import InputError, ShapeError
-from tg.ops.nn.convolution import Convolution, convolution
+from tg.ops.nn.convolved import Convolution, convolution
 
 torch = pytest.importorskip("torch")
 LENGTHS, KERNELS = (6, 5, 4), (3, 2, 2)
