@@ -43,7 +43,7 @@ import numpy as np
 from tg.errors import DtypeError, InputError, RangeError, message
 from tg.graph import loc as locs
 from tg.graph.facts import MATRIX, facts_of
-from tg.graph.nodes import Apply, Constant, Variable, describe_operands
+from tg.graph.nodes import Apply, Variable, describe_operands
 from tg.graph.op import Op
 from tg.rewrite.pattern import Pattern, PatternNode
 from tg.types.dtypes import dtype_name, is_inexact, numpy_dtype
@@ -525,8 +525,3 @@ unary = functools.partial(_record, 1)
 binary = functools.partial(_record, 2)
 ternary = functools.partial(_record, 3)
 quaternary = functools.partial(_record, 4)
-
-
-def is_constant(v: Variable, value: float) -> bool:
-    """Whether a variable is a constant all of whose elements equal a value."""
-    return isinstance(v, Constant) and v.data.size > 0 and bool(np.all(v.data == value))
