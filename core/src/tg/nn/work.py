@@ -13,7 +13,7 @@ from tg.graph.text.printer import held_by
 from tg.graph.traversal import sorted_applies
 from tg.ops.contraction import MatMul
 from tg.ops.nn.attention import Attention, AttentionGradient
-from tg.ops.nn.convolution import Convolution
+from tg.ops.nn.convolved import Convolution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

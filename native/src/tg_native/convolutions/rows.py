@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Final, final
 
-from tg.ops.nn.convolution import LEAD
+from tg.ops.nn.convolved import LEAD
 from tg.types import lengths
 from tg.types.dtypes import is_complex
 from tg_native.convolutions.epilogue import OUTER

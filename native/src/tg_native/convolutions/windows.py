@@ -8,7 +8,7 @@ import functools
 import operator
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
-from tg.ops.nn.convolution import LEAD
+from tg.ops.nn.convolved import LEAD
 from tg.types import lengths
 from tg.types.atoms import key
 from tg.types.dtypes import numpy_dtype

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 from tg.graph.frozen import FrozenGraph, Node, Origin
 from tg.graph.op import Op
 from tg.ops.family import Family
-from tg.ops.nn.convolution import Convolution
+from tg.ops.nn.convolved import Convolution
 from tg.ops.shape import ExpandDims, Reshape, Squeeze
 from tg.types.atoms import key
 from tg.types.lengths import product

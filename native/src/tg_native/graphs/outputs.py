@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, Final, final
 
-from tg.ops.nn.convolution import Convolution
+from tg.ops.nn.convolved import Convolution
 from tg.ops.shape import ExpandDims, Squeeze, Transpose
 from tg.types.atoms import AxisLength
 from tg.types.substitution import evaluate

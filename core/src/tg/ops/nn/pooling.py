@@ -16,7 +16,7 @@ from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import greater_equal, less, logical_and
 from tg.ops.family import Family
 from tg.ops.indexing import take
-from tg.ops.nn.convolution import convolution
+from tg.ops.nn.convolved import convolution
 from tg.ops.nn.max_pool import MaxPool
 from tg.ops.nn.windows import Windows, fitting, images_of, numbers, windows_of
 from tg.ops.places import take_along_axis

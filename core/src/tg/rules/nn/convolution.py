@@ -15,7 +15,7 @@ import numpy as np
 from tg.graph.nodes import Constant, size_value
 from tg.ops.elementwise.arithmetic import add, divide, multiply, negative, subtract
 from tg.ops.elementwise.record import Elementwise
-from tg.ops.nn.convolution import LEAD, Convolution, convolution
+from tg.ops.nn.convolved import LEAD, Convolution, convolution
 from tg.ops.shape import Concatenate, ExpandDims, Reshape, Squeeze, Transpose, reshape
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import FLOATING, Pass, node_rule
