@@ -40,7 +40,7 @@ PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadgroup
 # nothing is compiled beforehand: Python does it for what is imported, a tenth of what is installed
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install pytensor pytensor-tests demo examples test long lint types style format replay stub fuzz enumerate nightly mutants conformance conformance-rules sanitize docs wheels bench clean
+.PHONY: help install pytensor pytensor-tests demo examples test long lint types style format replay rule-use stub fuzz enumerate nightly mutants conformance conformance-rules sanitize docs wheels bench clean
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE  # or every process of the tests compiles every module again
 
@@ -54,6 +54,7 @@ help:
 	@echo 'make lint         the checks only'
 	@echo 'make format       apply the formatter and the safe fixes of the linter'
 	@echo 'make replay       write down anew what rewriting makes of the corpus in tests/replay: read the diff'
+	@echo 'make rule-use     write down anew in which programs each rewrite fires, into tests/rule_use.json'
 	@echo 'make stub         write down anew for type checkers where each name of tg comes from'
 	@echo 'make fuzz         random programs, rewritten against unrewritten: BACKEND=c GRAPHS=5000 SEED=0'
 	@echo 'make mutants      every rule broken in every way: which programs and tests notice; FAMILIES="softmax sorting"'
@@ -162,6 +163,10 @@ sanitize: $(STAMP)
 	$(SANITIZED_RUN) $(BIN)/python -m tests.hostile c
 	$(SANITIZED_RUN) $(PYTEST) -q -p tg_conformance $(SUITE) --tier quick --backend c
 	! grep -hsv 'AddressSanitizer failed to allocate' $(SANITIZED)/seen*  # sizes that hostile calls ask for, refused
+
+# SOURCE=FOLDER: a checkout of PyTensor, for the column of its own tests alone
+rule-use: $(STAMP) $(PYTENSOR_VENV)/installed
+	$(BIN)/python -m tests.rule_use $(if $(SOURCE),--pytensor "$(SOURCE)")
 
 replay: $(STAMP)
 	$(BIN)/python -m tests.replay
