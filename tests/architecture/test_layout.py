@@ -40,6 +40,7 @@ INFRASTRUCTURE = {
     "sized_ops",
     "tails",
     "traced_steps",
+    "dtype_loops",
     "convolved",
     "linear_systems",
     "wrapped",

@@ -55,7 +55,8 @@ _NAMES = {
     " DROPS_ERROR EXACT NAN_UNSAFE REASSOCIATES SIGNED_ZERO",
     # ops of one's own
     "tg.ops.family": "Family",
-    "tg.ops.elementwise.record": "Elementwise ElementwiseFunction binary floating real_floating ternary unary",
+    "tg.ops.elementwise.record": "Elementwise ElementwiseFunction binary ternary unary",
+    "tg.ops.elementwise.dtype_loops": "floating real_floating",
     # what rules ask of ops
     "tg.graph.checks": "STATUS_LENGTH",
     "tg.ops.contraction": "MatMul",

@@ -57,11 +57,11 @@ from tg.ops.elementwise import trigonometric as trigonometric
 from tg.ops.elementwise.arithmetic import gate as gate
 from tg.ops.elementwise.arithmetic import kink as kink
 from tg.ops.elementwise.cast import Cast as Cast
+from tg.ops.elementwise.dtype_loops import floating as floating
+from tg.ops.elementwise.dtype_loops import real_floating as real_floating
 from tg.ops.elementwise.record import Elementwise as Elementwise
 from tg.ops.elementwise.record import ElementwiseFunction as ElementwiseFunction
 from tg.ops.elementwise.record import binary as binary
-from tg.ops.elementwise.record import floating as floating
-from tg.ops.elementwise.record import real_floating as real_floating
 from tg.ops.elementwise.record import ternary as ternary
 from tg.ops.elementwise.record import unary as unary
 from tg.ops.family import Family as Family

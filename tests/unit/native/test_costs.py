@@ -8,7 +8,8 @@ import pytest
 import tg
 from tg.graph.function_graph import freeze
 from tg.ops.catalog import ELEMENTWISE
-from tg.ops.elementwise.record import binary, floating
+from tg.ops.elementwise.dtype_loops import floating
+from tg.ops.elementwise.record import binary
 from tg.ops.reductions import ALL, ANY, LARGEST, LEAST, PRODUCT, REDUCTIONS, SUM, Reduction
 from tg_native.loops import costs
 

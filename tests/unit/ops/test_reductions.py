@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import tg
-from tg.ops.elementwise.record import LONG, binary, floating
+from tg.ops.elementwise.dtype_loops import floating
+from tg.ops.elementwise.record import LONG, binary
 from tg.ops.indexing import Scatter
 from tg.ops.reduction import ArgReduce, Reduce, identity
 from tg.ops.reductions import ALL, ANY, LARGEST, LEAST, PRODUCT, REDUCTIONS, SUM, Reduction, by_element

@@ -12,7 +12,8 @@ import tg
 from tg import plugin
 from tg.errors import NoRuleError, PluginError
 from tg.ops.catalog import FAMILIES
-from tg.ops.elementwise.record import floating, unary
+from tg.ops.elementwise.dtype_loops import floating
+from tg.ops.elementwise.record import unary
 from tg.ops.reduction import Reduce
 from tg.ops.softmax import Softmax
 from tg.ops.sorting import ArgSort

@@ -24,6 +24,7 @@ from tg.ops.elementwise.comparison import (
     where,
 )
 from tg.ops.elementwise.complex import conjugate
+from tg.ops.elementwise.dtype_loops import floating, from_ufunc, real_floating
 from tg.ops.elementwise.facts import (
     STRICT_SIGNS,
     of_absolute,
@@ -47,18 +48,7 @@ from tg.ops.elementwise.facts import (
     of_square,
     of_subtract,
 )
-from tg.ops.elementwise.record import (
-    AtKink,
-    ElementwiseFunction,
-    binary,
-    floating,
-    from_ufunc,
-    in_loop,
-    quaternary,
-    real_floating,
-    ternary,
-    unary,
-)
+from tg.ops.elementwise.record import AtKink, ElementwiseFunction, binary, in_loop, quaternary, ternary, unary
 from tg.ops.family import Family
 from tg.types.dtypes import is_complex, is_integer, numpy_dtype
 from tg.types.lengths import same

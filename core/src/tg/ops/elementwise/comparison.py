@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.dtype_loops import from_ufunc
 from tg.ops.elementwise.facts import of_where
 from tg.ops.elementwise.positions import of_positions
-from tg.ops.elementwise.record import binary, from_ufunc, ternary, unary
+from tg.ops.elementwise.record import binary, ternary, unary
 from tg.ops.family import Family
 from tg.types.dtypes import is_complex, is_inexact, limits
 from tg.types.lengths import minimum, same

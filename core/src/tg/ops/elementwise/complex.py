@@ -8,8 +8,9 @@ import numpy as np
 
 from tg.errors import DtypeError, message
 from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.dtype_loops import from_ufunc, real_floating
 from tg.ops.elementwise.facts import of_conjugate, of_part, of_parts
-from tg.ops.elementwise.record import binary, from_ufunc, real_floating, unary
+from tg.ops.elementwise.record import binary, unary
 from tg.ops.family import Family
 from tg.types.dtypes import is_complex
 from tg.variables.conversion import as_variable

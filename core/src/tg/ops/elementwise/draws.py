@@ -30,9 +30,10 @@ from tg.ops.arranging import broadcast_arrays
 from tg.ops.elementwise.arithmetic import absolute, maximum, minimum, negative, sqrt
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, logical_not, where
+from tg.ops.elementwise.dtype_loops import real_floating
 from tg.ops.elementwise.exponential import exp, log, log1p
 from tg.ops.elementwise.random import threefry
-from tg.ops.elementwise.record import ElementwiseFunction, real_floating
+from tg.ops.elementwise.record import ElementwiseFunction
 from tg.ops.elementwise.rounding import floor, trunc
 from tg.ops.elementwise.special.error import erfcx, erfinv
 from tg.ops.elementwise.special.gamma import digamma
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tg.graph.nodes import Variable
-    from tg.ops.elementwise.record import Kind, Loop
+    from tg.ops.elementwise.dtype_loops import Kind, Loop
 
 WIDE: Final = "float64"
 OWN: Final = "uint64"

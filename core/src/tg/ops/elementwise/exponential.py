@@ -10,8 +10,9 @@ from tg.keywords import explained
 from tg.ops.elementwise.arithmetic import absolute, broadcast_with, kink, maximum, multiply
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, greater, isinf, less, less_equal, logical_and, logical_or, where
+from tg.ops.elementwise.dtype_loops import floating, real_floating
 from tg.ops.elementwise.facts import STRICT_SIGNS, of_logaddexp, of_one
-from tg.ops.elementwise.record import ElementwiseFunction, binary, floating, in_loop, real_floating, unary
+from tg.ops.elementwise.record import ElementwiseFunction, binary, in_loop, unary
 from tg.ops.elementwise.trigonometric import arctanh, tanh
 from tg.ops.family import Family
 from tg.types.dtypes import is_complex

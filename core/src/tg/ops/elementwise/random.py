@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tg.graph.nodes import Variable
-    from tg.ops.elementwise.record import Kind, Loop
+    from tg.ops.elementwise.dtype_loops import Kind, Loop
 
     Array = np.ndarray[Any, Any]
 

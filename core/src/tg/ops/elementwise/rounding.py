@@ -12,8 +12,9 @@ from tg.ops.elementwise.arithmetic import copysign, floor_divide
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, greater, isfinite, logical_and, logical_or, where
 from tg.ops.elementwise.complex import complex, imag, real
+from tg.ops.elementwise.dtype_loops import floating, real_floating
 from tg.ops.elementwise.facts import of_one
-from tg.ops.elementwise.record import floating, in_loop, real_floating, unary
+from tg.ops.elementwise.record import in_loop, unary
 from tg.ops.family import Family
 from tg.types.dtypes import is_complex, is_inexact, is_integer, numpy_dtype
 from tg.variables.conversion import as_variable, plain_integer

@@ -9,8 +9,9 @@ import numpy as np
 
 from tg.ops.elementwise.arithmetic import absolute, hypot, maximum, sqrt, while_in_range
 from tg.ops.elementwise.comparison import equal, greater, less, where
+from tg.ops.elementwise.dtype_loops import floating, real_floating
 from tg.ops.elementwise.facts import STRICT_SIGNS, of_arctan2, of_one
-from tg.ops.elementwise.record import ElementwiseFunction, binary, floating, in_loop, real_floating, unary
+from tg.ops.elementwise.record import ElementwiseFunction, binary, in_loop, unary
 from tg.ops.family import Family
 from tg.types.dtypes import is_complex, is_integer, numpy_dtype
 

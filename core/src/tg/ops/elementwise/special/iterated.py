@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.ops.arranging import broadcast_arrays
-from tg.ops.elementwise.record import ElementwiseFunction, real_floating
+from tg.ops.elementwise.dtype_loops import real_floating
+from tg.ops.elementwise.record import ElementwiseFunction
 from tg.ops.elementwise.special.series import WIDEST, in_wider, interpreted
 from tg.ops.iteration import while_loop
 from tg.ops.reduction import any as any_of

@@ -18,8 +18,9 @@ from tg.graph.nodes import Variable
 from tg.ops.elementwise.arithmetic import minimum
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import where
+from tg.ops.elementwise.dtype_loops import real_floating
 from tg.ops.elementwise.exponential import exp
-from tg.ops.elementwise.record import ElementwiseFunction, real_floating
+from tg.ops.elementwise.record import ElementwiseFunction
 from tg.ops.elementwise.rounding import floor
 from tg.types.dtypes import dtype_name
 from tg.types.requirements import unheard

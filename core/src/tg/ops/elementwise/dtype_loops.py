@@ -1,0 +1,61 @@
+"""The dtypes that functions of single elements have loops for, asked of NumPy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tg.errors import DtypeError, message
+from tg.types.dtypes import dtype_name, is_inexact
+from tg.variables.conversion import promote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Kind = str | type  # a dtype's name, or the Python type of a weak scalar
+    Loop = tuple[tuple[str, ...], str]  # the dtypes of the operands and of the result
+
+
+def floating(kinds: tuple[Kind, ...]) -> Loop:
+    """The loops of `np.exp` for one operand, of `np.arctan2` for two: floating in, the same out."""
+    return from_ufunc(np.exp if len(kinds) == 1 else np.arctan2)(kinds)
+
+
+def real_floating(kinds: tuple[Kind, ...]) -> Loop:
+    """As `floating`, without complex dtypes."""
+    found = floating(kinds)
+    if not is_inexact(found[1]) or found[1].startswith("complex"):
+        raise DtypeError(message(f"found {found[1]}, needed a real dtype"))
+    return found
+
+
+KINDS: Final = (("b", "bool"), ("iu", "integers"), ("f", "floats"), ("c", "complex numbers"))
+
+
+def _taken_by(ufunc: np.ufunc, count: int) -> str:
+    """The kinds of dtypes that a ufunc has loops for, in words."""
+    kinds = {np.dtype(code).kind for loop in ufunc.types for code in loop.partition("->")[0]}
+    found = [name for codes, name in KINDS if kinds & set(codes)]
+    return f"{' or '.join(found)}{' of a common dtype' if count > 1 else ''}"
+
+
+def from_ufunc(ufunc: np.ufunc) -> Callable[[tuple[Kind, ...]], Loop]:
+    """The loops of a NumPy ufunc, asked of NumPy itself; bfloat16 stays where it can hold the other operands."""
+
+    def loops(kinds: tuple[Kind, ...]) -> Loop:
+        half = "bfloat16" in kinds
+        asked = [np.dtype("float32") if k == "bfloat16" else np.dtype(k) if isinstance(k, str) else k for k in kinds]
+        alone = all(isinstance(k, type) for k in kinds)  # NumPy needs at least one dtype
+        asked = [np.dtype(k) if k is bool or (alone and isinstance(k, type)) else k for k in asked]
+        try:
+            found = ufunc.resolve_dtypes((*asked, None))
+        except TypeError as error:
+            names = ", ".join(k if isinstance(k, str) else k.__name__ for k in kinds)
+            raise DtypeError(message(f"found {names}, needed {_taken_by(ufunc, len(kinds))}")) from error
+        dtypes = [dtype_name(d) for d in found]
+        if half and all(promote("bfloat16", k) == "bfloat16" for k in kinds):
+            dtypes = ["bfloat16" if d == "float32" else d for d in dtypes]
+        return tuple(dtypes[:-1]), dtypes[-1]
+
+    return loops
