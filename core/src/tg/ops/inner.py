@@ -189,11 +189,10 @@ def captured(
 
 
 def _is_length(v: Variable) -> bool:
-    """Whether a scalar follows from lengths of arrays: it is theirs inside as well, where they are captured."""
+    """Whether a scalar follows from lengths of arrays and numbers: it is theirs inside too, where they are captured."""
     if v.type.shape != () or v.type.dtype != "int64":
         return False
-    atoms = substitution.atoms(size_value(v))
-    return bool(atoms) and all(type(a) is AxisAtom for a in atoms)
+    return all(type(a) is AxisAtom for a in substitution.atoms(size_value(v)))
 
 
 def copies(found: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
