@@ -1,6 +1,6 @@
 """Names of the rewrites that fire, by program: in this process, or in a run of pytest with `-p tests.rule_use.watch`.
 
-What counts is what is kept: a replacement that the graph takes (`_Sweep._account`), and a stable form of which a
+What counts is what is kept: a replacement that the graph takes (`Sweep._account`), and a stable form of which a
 derivative is taken. The plugin writes its ledger to the file of `RULE_USE`; a program is then a test, without its
 parameters.
 """
@@ -22,7 +22,7 @@ from tg.functions import compile as compiling
 from tg.functions import compiled
 from tg.functions.backends import backend
 from tg.gradient import stable
-from tg.graph import function_graph
+from tg.graph import sweep
 from tg.graph.function_graph import FunctionGraph
 
 if TYPE_CHECKING:
@@ -74,11 +74,11 @@ class _Named:
 def watched() -> Iterator[Watch]:
     """Note what fires until the end of the block; programs made before may have their stable forms already."""
     watch, last = Watch(), []
-    account, better, rules = function_graph._Sweep._account, stable._Sweep._better, stable._rules
+    account, better, rules = sweep.Sweep._account, stable._Sweep._better, stable._rules
 
-    def noted(sweep, rule, *rest):
+    def noted(state, rule, *rest):
         watch.note(rule)
-        account(sweep, rule, *rest)
+        account(state, rule, *rest)
 
     def noted_better(opened, v):
         found = better(opened, v)
@@ -92,7 +92,7 @@ def watched() -> Iterator[Watch]:
         return stable._Rules({key: [_Named(one, last) for one in tried] for key, tried in known.by_key.items()}, {})
 
     with (
-        mock.patch.object(function_graph._Sweep, "_account", noted),
+        mock.patch.object(sweep.Sweep, "_account", noted),
         mock.patch.object(stable._Sweep, "_better", noted_better),
         mock.patch.object(stable, "_rules", named_rules),
     ):
