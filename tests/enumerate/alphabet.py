@@ -727,7 +727,7 @@ def families():
         ),
         "trigonometric": Family(CIRCLE, (*PAIRS, *NEAR), FLOATS, rewrites(r.trigonometric)),
         "contraction": Family(
-            PRODUCTS, (*PAIRS, *MOVES, *REDUCTIONS), MATRICES, rewrites(r.contraction, r.diagonal), (1, 2, 2)
+            PRODUCTS, (*PAIRS, *MOVES, *REDUCTIONS), MATRICES, rewrites(r.contraction), (1, 2, 2)
         ),
         "linalg": Family(
             (*SYSTEMS, *DETERMINANTS), (*PAIRS, *NEAR, *MOVES[:4]), ("float64", "float64", "float32", "complex128"),

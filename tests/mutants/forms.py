@@ -104,11 +104,6 @@ FORMS = {
         for dtype in ("int32", "uint8", "bool")
         for a, b in ((6, 3), (1, 0))
     ),
-    "bits_with_all_bits": tuple(
-        (lambda x, f=function, d=dtype, v=value: f(numpy_dtype(d).type(v), tg.cast(x, d)))
-        for function in (tg.bitwise_and, tg.bitwise_or, tg.bitwise_xor)
-        for dtype, value in (("uint8", 255), ("uint8", 127), ("int8", -1), ("int8", 127), ("uint64", 2**64 - 1))
-    ),
     "cast_through_wider": tuple(
         casts(source, middle, target)
         for source, middle, target in (
@@ -132,26 +127,12 @@ FORMS = {
             ("float64", "int64", "bool"),
         )
     ),
-    "integer_of_truncated": (
-        lambda x: tg.cast(tg.trunc(x), "uint8"),
-        lambda x: tg.cast(tg.floor(x), "int64"),
-        lambda x: tg.cast(tg.trunc(x), "bool"),
-        lambda x: tg.cast(tg.trunc(x), "float32"),
-    ),
     "round_whole": (
         lambda x: tg.floor(tg.cast(tg.cast(x, "int32"), "float64")),
         lambda x: tg.trunc(tg.cast(tg.cast(x, "bool"), "float32")),
         lambda x: tg.rint(tg.cast(tg.cast(x, "float32"), "float64")),
         lambda x: tg.ceil(tg.trunc(x)),
         lambda x: tg.floor(-tg.ceil(x)),
-    ),
-    "running_of_running": (
-        running_twice(tg.minimum, tg.minimum),
-        running_twice(tg.maximum, tg.minimum),
-        running_twice(tg.add, tg.add),
-        running_twice(tg.multiply, tg.multiply),
-        running_twice(tg.maximum, tg.maximum, -1, -2),
-        running_twice(tg.minimum, tg.minimum, -2, -2),
     ),
     "running_of_repeated": (
         *(running(fn, axis) for fn in (tg.maximum, tg.minimum, tg.add, tg.multiply) for axis in (-1, -2)),
@@ -173,13 +154,6 @@ FORMS = {
             for dtype in ("float32", "float64", "float16", "int64", "uint8", "complex128")
         ),
         lambda x: Accumulate(tg.add, -1)(tg.broadcast_to(tg.cast(x[:1, :1], "float16"), (1, 70000))),
-    ),
-    "triangle_of_triangle": tuple(
-        triangles(join, first, second, j, k)
-        for join in (tg.logical_and, tg.logical_or)
-        for first in (itself, tg.logical_not)
-        for second in (itself, tg.logical_not)
-        for j, k in ((3, 1), (-1, 2), (2, 2), (-2, -1))
     ),
     "joined_exponentials": (
         lambda x, y: tg.exp2(x) * tg.exp2(y),
@@ -225,14 +199,6 @@ FORMS = {
         lambda x: tg.argsort(tg.sort(x, axis=-1), axis=-1),
         lambda x: tg.argsort(tg.sort(x, axis=0), axis=-1),
         lambda x: tg.argsort(tg.broadcast_to(x, (3, *x.shape)), axis=0),
-    ),
-    "sort_in_order": (
-        lambda x: tg.sort(repeated(x), axis=-1),
-        lambda x: tg.sort(repeated(x), axis=0),
-        lambda x: tg.sort(tg.sort(x, axis=0), axis=-1),
-        lambda x: tg.sort(tg.broadcast_to(x, (3, *x.shape)), axis=0),
-        lambda x: tg.sort(tg.broadcast_to(x, (1, *x.shape)), axis=0),
-        lambda x: tg.sort(x[..., None], axis=-1),
     ),
     "softmax_of_shifted": (
         shifted_softmax,

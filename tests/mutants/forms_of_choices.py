@@ -149,12 +149,6 @@ FORMS_OF_CHOICES = {
     "comparison_of_negative": tuple(
         compared(fn, lambda x: -x, value) for fn in COMPARISONS for value in (0, 2, -1, np.inf, np.nan)
     ),
-    "equality_of_integer_sum": tuple(
-        compared(fn, lambda x, c=c: tg.cast(x, "int8") + number(c, tg.cast(x, "int8")), value)
-        for fn in (tg.equal, tg.not_equal)
-        for c in (100, -3)
-        for value in (5, -100)
-    ),
     "one_bound": tuple(
         bounds(join, fn, p, q)
         for join in (tg.logical_and, tg.logical_or)

@@ -119,7 +119,6 @@ OVERFLOWING = (  # sums with parts that are infinite where nothing that was writ
 FORMS_OF_TREES = {
     "canonical_products": trees((*PRODUCTS, *QUOTIENTS), CONSTANTS) + SETTLED,
     "cancelled_factors": trees((*PRODUCTS, *QUOTIENTS), CONSTANTS),
-    "canonical_integer_products": trees(PRODUCTS, WHOLE, INTEGERS),
     "canonical_sums": trees((*SUMS, *SHARES), CONSTANTS) + SETTLED + OVERFLOWING,
     "divide_by_power_of_two": tuple(
         (lambda x, c=c: x / c) for c in (4, 0.25, -8, 3, 2.0**100, 2.0**-100, 2.0**1000, 0.75, 1e-310, 2.0**-1022)
@@ -140,5 +139,4 @@ FORMS_OF_TREES = {
     "power_of_root": powers(lambda x, n: tg.sqrt(x) ** n),
     "power_of_signed": powers(lambda x, n: (-x) ** n) + powers(lambda x, n: tg.absolute(x) ** n),
     "small_power": powers(lambda x, n: x ** (3 * n)) + powers(lambda x, n: x**n),
-    "small_integer_power": tuple((lambda x, n=n: tg.cast(x, "int64") ** n) for n in (2, 3, 4, 5, 7, 15, 64, 65)),
 }

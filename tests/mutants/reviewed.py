@@ -25,13 +25,9 @@ EQUIVALENT: dict[str, str] = {
     "extreme_of_reduction: signed_zero as exact": SIGN_OF_EXTREME,
     "extreme_of_repeated: signed_zero as exact": SIGN_OF_EXTREME,
     "extreme_of_reshape: signed_zero as exact": SIGN_OF_EXTREME,
-    "bits_and_of_and: match, bitwise_and: x as x1": EXCHANGED,
-    "bits_or_of_or: match, bitwise_or: x as x1": EXCHANGED,
     "and_of_and: match, logical_and: x as x1": EXCHANGED,
     "or_of_or: match, logical_or: x as x1": EXCHANGED,
-    "diagonal._joined: first.k >= second.k as Gt": "Of two triangles up to one diagonal either is the other.",
-    "diagonal._numbers: abs(k) < LARGE as LtE": "The bound is far from where anything wraps.",
-    "equal_of_integer_difference: match, equal: subtract: operands swapped": "x - y is 0 where y - x is.",
+    "triangles._numbers: abs(k) < LARGE as LtE": "The bound is far from where anything wraps.",
     "hypot_of_negative: replace, hypot: operands swapped": "A length has no order of its sides.",
     "hypot_with_negative: replace, hypot: operands swapped": "A length has no order of its sides.",
     "bounds._lower_bounds: 0 as 1 in atom.rhs > 0": BY_ONE,
@@ -67,9 +63,6 @@ EQUIVALENT: dict[str, str] = {
         " be joined of the results is of another type than what it replaces, and is not taken."
     ),
     "powers.raised: c is None or exact(c) != n without c is None": "What is no constant is no number, and so not n.",
-    "powers._small_integer_power: 2 < n <= LARGEST_INTEGER_BY_PRODUCTS, number 0 as LtE": (
-        "The second power is a square by a rule of its own."
-    ),
     "powers._power_of_root: n > 0 as GtE": "The power 0 of all is 1.",
     "powers._small_power: n > 0 as GtE": "The exponent 0 is left to others before.",
     "product_pass._whole_power: found[1] <= 0 as Lt": "The power 0 of all is 1, and a rule of its own.",

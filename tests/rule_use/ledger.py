@@ -5,11 +5,20 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tests.rule_use.watch import MOST
 from tg.rules.catalog import PASSES, RULES
 from tg.rules.stable import STABLE
 
 PATH = Path(__file__).parents[1] / "rule_use.json"
-NAMES = sorted({one.name for one in (*RULES, *PASSES, *STABLE)})
+
+
+def equation(name):
+    """The name that the rules of one equation share: of several classes (`cases`), or of 1 - x and x - 1."""
+    name = name.removeprefix("integer_").removesuffix("_of_known")
+    return f"one_minus_{name.removesuffix('_minus_one')}" if name.endswith("_minus_one") else name
+
+
+NAMES = sorted({equation(one.name) for one in (*RULES, *PASSES, *STABLE)})
 
 
 def kept():
@@ -22,8 +31,8 @@ def merged(ledger, source, met):
     columns = {name: {**ledger.get(name, {})} for name in NAMES}
     for name, column in columns.items():
         column.pop(source, None)
-        if name in met:
-            column[source] = sorted(met[name])
+        if programs := [program for one, programs in met.items() if equation(one) == name for program in programs]:
+            column[source] = sorted(set(programs))[:MOST]
     return {name: dict(sorted(column.items())) for name, column in columns.items()}
 
 

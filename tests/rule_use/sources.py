@@ -6,13 +6,13 @@ tests, in a run of pytest of their own.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import importlib.util
 import os
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import tg
@@ -47,20 +47,25 @@ SIZES = {"wide": 60, "mix": 30, "deep": 60}
 
 
 def compile_all(inputs, outputs):
-    """Rewrite a program, and the derivatives of its first result."""
-    for wanted in (outputs, *derivatives(inputs, outputs)):
-        for name in ("perform", "c"):
-            rewritten(FunctionGraph.of(inputs, wanted), Setting(backend(name)))
+    """Rewrite a program, and the derivatives of its first result; once more where nothing is infinite or NaN."""
+    first, second = derivatives(inputs, outputs)
+    for extra, wanted in (((), outputs), first, second):
+        for name, mode in (("perform", "default"), ("c", "default"), ("perform", "finite")):
+            if wanted and not (mode == "finite" and extra):
+                rewritten(FunctionGraph.of([*inputs, *extra], wanted), Setting(backend(name), mode))
 
 
 def derivatives(inputs, outputs):
-    """The gradient of a sum by all that floats, and that of a function of the gradient; nothing where there is none."""
+    """The gradient of a sum by all that floats, and that along a direction; nothing where there is none."""
     moved = [v for v in inputs if is_float(v.type.dtype)]
-    if moved and is_float(outputs[0].type.dtype):
-        with contextlib.suppress(tg.TgError):
-            first = tg.grad(tg.sum(outputs[0]), moved, disconnected="zero")
-            yield first
-            yield tg.grad(sum(tg.sum(tg.sin(g)) for g in first), moved, disconnected="zero")
+    if not moved or not is_float(outputs[0].type.dtype):
+        return ((), ()), ((), ())
+    along = [tg.tensor(f"d{k}", v.type.dtype, v.type.shape) for k, v in enumerate(moved)]
+    try:
+        first = tg.grad(tg.sum(outputs[0]), moved, disconnected="zero")
+        return ((), first), (along, tg.vjp(first, moved, along, disconnected="zero"))
+    except tg.TgError:
+        return ((), ()), ((), ())
 
 
 def of_corpus():
@@ -68,14 +73,19 @@ def of_corpus():
     for family in replay.FAMILIES:
         if family not in FORMS:
             for one in replay.programs(family):
-                yield f"replay/{family}: {one.name}", replay.expression(one)
+                yield f"replay/{family}: {one.name}", partial(replay.expression, one)
 
 
 def written():
     """The programs of the files beside this one, each of which names what it is from."""
     for path in sorted((HERE / "programs").glob("*.py")):
         for one in importlib.import_module(f"tests.rule_use.programs.{path.stem}").PROGRAMS:
-            yield f"{path.stem}: {one.name}", replay.expression(one)
+            yield f"{path.stem}: {one.name}", partial(replay.expression, one)
+
+
+def tensor(name, dtype, rank):
+    """An input of a rank whose lengths are not known."""
+    return tg.tensor(name, dtype, [None] * rank)
 
 
 def measured():
@@ -84,24 +94,26 @@ def measured():
     import workloads
 
     for name in (*SIZES, *workloads.MODELS):
-        inputs, outputs = workloads.expression(
-            tg, tg.grad, lambda n, dtype, rank: tg.tensor(n, dtype, [None] * rank), name, SIZES.get(name, 0)
-        )
-        yield f"benchmarks: {name}", (inputs, outputs)
+        yield f"benchmarks: {name}", partial(workloads.expression, tg, tg.grad, tensor, name, SIZES.get(name, 0))
 
 
 def hard():
     """The programs of kinks and tails."""
     for one in catalog.fixed():
-        variables, y = judge.built(one)
-        yield one.text, (variables, [y])
+        yield one.text, partial(built, one)
+
+
+def built(one):
+    """The inputs and the result of a program of a text."""
+    variables, y = judge.built(one)
+    return variables, [y]
 
 
 def compiled(programs):
     """What fires in programs that are made here."""
     with watched() as watch:
-        for watch.program, (inputs, outputs) in programs():
-            compile_all(inputs, outputs)
+        for watch.program, make in programs():
+            compile_all(*make())
     return watch.ledger
 
 

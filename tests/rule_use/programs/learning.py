@@ -293,6 +293,27 @@ def rotary(x, t):
     return tg.concatenate(turned, axis=1)
 
 
+def skip_gram(u, v, noise):
+    """The gradient of negative sampling by hand (Rong 2014, eq. 59)."""
+    s, n = tg.sum(u * v, axis=1), tg.sum(u * noise, axis=1)
+    return (tg.sigmoid(s) - 1)[:, None] * v + tg.sigmoid(n)[:, None] * noise, -tg.log(tg.sigmoid(s)) - tg.log(
+        tg.sigmoid(-n)
+    )
+
+
+def sigmoid_cross_entropy(x, z):
+    """Cross entropy of logits, and its two ends (TensorFlow's sigmoid_cross_entropy_with_logits)."""
+    return x - x * z + tg.log(1 + tg.exp(-x)), x + tg.log(1 + tg.exp(-x)), x - tg.log(1 + tg.exp(x))
+
+
+def heatmap(x):
+    """Logarithms of shares by hand, of rows and of whole pictures (scikit-learn; Sun et al. 2018)."""
+    d = x - tg.max(x, axis=1, keepdims=True)
+    rows = d - tg.log(tg.sum(tg.exp(d), axis=1, keepdims=True))
+    e = tg.exp(x - tg.max(x))
+    return rows, tg.log(e / tg.sum(e)), tg.log(tg.exp(x) / tg.sum(tg.exp(x)))
+
+
 PROGRAMS = (
     program("spectral normalisation", spectral_normalisation, w=M, grad=True),
     program("layer norm", layer_norm, x=M, grad=True),
@@ -330,4 +351,7 @@ PROGRAMS = (
     program("one-hot encoding", one_hot_encoding, k=I, table="float64[6, ?]", grad=True),
     program("missing values", missing, x=M, grad=True),
     program("rotary positions", rotary, x="float64[?, 4]", grad=True),
+    program("skip-gram", skip_gram, u=M, v=M, noise=M, grad=True),
+    program("sigmoid cross entropy", sigmoid_cross_entropy, grad=True),
+    program("heatmap", heatmap, x=M, grad=True),
 )

@@ -196,6 +196,32 @@ def triangle(a, b, c):
     return tg.sqrt(s * (s - a) * (s - b) * (s - c)), tg.degrees(tg.arccos((a**2 + b**2 - c**2) / (2 * a * b)))
 
 
+def cable(x, a):
+    """A hanging cable by exponentials: height, slope and length (Huygens 1691)."""
+    up, down = tg.exp(x / a), tg.exp(-x / a)
+    return a * (up + down) / 2, (up - down) / 2, a * ((up - down) / 2)
+
+
+def interface(x, place, width):
+    """The profile between two phases (Cahn and Hilliard 1958)."""
+    return 0.5 * (1 - tg.tanh((x - place) / width)), 0.5 + 0.5 * tg.tanh((x - place) / width)
+
+
+def soliton(x, t, c):
+    """A wave that keeps its form (Korteweg and de Vries 1895; Drazin and Johnson, ch. 1)."""
+    return c / 2 / tg.cosh(tg.sqrt(c) / 2 * (x - c * t)) ** 2
+
+
+def arm(a, b, x):
+    """The hand of an arm of two links, by homogeneous matrices (Craig, ch. 3)."""
+
+    def joint(t, length):
+        c, s = tg.cos(t), tg.sin(t)
+        return tg.array([[c, -s, length * c], [s, c, length * s], [0.0, 0.0, 1.0]])
+
+    return joint(a, 1.0) @ joint(b, 0.7) @ tg.array([x, 0.0, 1.0])
+
+
 PROGRAMS = (
     program("Kepler orbit", kepler, e=S, grad=True),
     program("orbital elements", perifocal, inclination=S, node=S, argument=S, grad=True),
@@ -221,4 +247,8 @@ PROGRAMS = (
     program("Moebius map", moebius, z="complex128[?]", a="complex128[]", b=S),
     program("van der Pol", van_der_pol, mu=S, grad=True),
     program("triangles", triangle, grad=True),
+    program("hanging cable", cable, a=S, grad=True),
+    program("interface", interface, place=S, width=S, grad=True),
+    program("soliton", soliton, t=S, c=S, grad=True),
+    program("robot arm", arm, a=S, b=S, x=S, grad=True),
 )

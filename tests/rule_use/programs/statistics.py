@@ -291,6 +291,36 @@ def capture(n, k, p):
     return tg.sum(choose + k * tg.log(p) + (n - k) * tg.log(1 - p)), tg.exp(choose) * p**k * (1 - p) ** (n - k)
 
 
+def rasch(ability, difficulty):
+    """Right and wrong answers (Rasch 1960), and one log-probability out of two (Durbin et al., sec. 3.6)."""
+    d = ability - difficulty
+    both = tg.maximum(ability, difficulty) + tg.log(1 + tg.exp(-tg.abs(ability - difficulty)))
+    return tg.sum(d - tg.log(1 + tg.exp(d))), tg.sum(-tg.log(1 + tg.exp(d))), both
+
+
+def log1mexp(a):
+    """log(1 - exp(-a)) in two pieces (Maechler 2012)."""
+    return tg.where(a <= math.log(2), tg.log(-tg.expm1(-a)), tg.log1p(-tg.exp(-a)))
+
+
+def waiting(x, rate, shape):
+    """Both tails of waiting times by the incomplete gamma function (Abramowitz and Stegun, 26.4), and by erf."""
+    upper = 1 - tg.gammainc(shape, rate * x)
+    return upper, tg.log(upper), 1 - tg.exp(-rate * x), 1 - tg.gammaincc(shape, rate * x), 1 - tg.erfc(x)
+
+
+def log_squared_returns(r):
+    """Logarithms of squared returns, around which volatility moves (Harvey, Ruiz and Shephard 1994)."""
+    y = tg.log(r**2)
+    return tg.sum((y[1:] - 0.95 * y[:-1]) ** 2), tg.mean(y) + 1.27
+
+
+def stouffer(log_p, w):
+    """Probabilities of several tests as one, by their quantiles (Stouffer et al. 1949; scipy.stats.combine_pvalues)."""
+    z = tg.sum(w * tg.ndtri(tg.exp(log_p))) / tg.sqrt(tg.sum(w**2))
+    return tg.log(tg.ndtr(z))
+
+
 PROGRAMS = (
     program("Huber regression", huber, x=M, grad=True),
     program("biweight regression", tukey, x=M, grad=True),
@@ -342,4 +372,9 @@ PROGRAMS = (
     program("logistic distribution", logistic_distribution, mu=S, log_s=S, grad=True),
     program("stick breaking", stick_breaking, grad=True),
     program("capture and recapture", capture, grad=True),
+    program("Rasch", rasch, grad=True),
+    program("log1mexp", log1mexp, grad=True),
+    program("waiting times", waiting, rate=S, shape=S, wrt=("x", "rate")),
+    program("stochastic volatility", log_squared_returns, grad=True),
+    program("Stouffer", stouffer, grad=True),
 )

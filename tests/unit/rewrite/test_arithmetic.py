@@ -196,14 +196,13 @@ QUOTIENTS = [
     (lambda x, y, z: 1 / (x / y), lambda x, y, z: y / x),
     (lambda x, y, z: x / 3 / 5, lambda x, y, z: x / 15),
     (lambda x, y, z: x / 3 * y, lambda x, y, z: x * y / 3),
-    (lambda x, y, z: -x / -y * -z, lambda x, y, z: -(z * (x / y))),
     (lambda x, y, z: -0.5 * tg.square((x - y) / 3), lambda x, y, z: tg.square(x - y) * (-0.5 / 9)),
     (lambda x, y, z: gate(x * 2, y * 3), lambda x, y, z: gate(x, y) * 6),
     (lambda x, y, z: gate(-x, y / -3), lambda x, y, z: gate(x, y) / 3),
 ]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("before", "after"), PRODUCTS)
 def test_constants_and_signs_of_a_product_are_one_and_outermost(before, after, dtype):
     inputs = matrices(dtype)

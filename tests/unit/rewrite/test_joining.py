@@ -1,7 +1,5 @@
 """Joining: pieces that are nothing, neighbours that are one, and what all pieces share."""
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -77,27 +75,12 @@ def test_what_only_looks_like_neighbours_stays(output):
     assert "Concatenate" in ops(rewritten([V, S], output))
 
 
-def test_repeated_pieces_are_joined_before_they_are_repeated():
-    found = rewritten([V, W], tg.concatenate([tg.broadcast_to(v, (9, *v.shape)) for v in (V, W)], 1))
-    assert ops(found)[-1] == "BroadcastTo"
-    (joined,) = (node for node in found.nodes if node.op.name == "Concatenate")
-    assert 9 not in found.types[joined.outputs[0]].shape
-
-
 def test_arrays_cut_alike_are_joined_once():
     found = rewritten([A, B, C], tg.stack([A, B, C]) * tg.stack([C, A, B]))
     assert ops(found).count("Concatenate") == 1
     used = tg.stack([A, B, C])
     found = rewritten([A, B, C], used * tg.stack([C, A, B]), used)
     assert ops(found).count("Concatenate") == 2
-
-
-def test_an_axis_of_length_one_is_repeated_after_its_pieces_are_joined():
-    pieces = [tg.tensor(n, shape=(1, 4)) for n in "ab"]
-    found = rewritten(pieces, tg.concatenate([tg.broadcast_to(v, (9, 4)) for v in pieces], 1))
-    assert [found.types[n.outputs[0]].shape for n in found.nodes if n.op.name == "Concatenate"] in ([(8,)], [(1, 8)])
-    values = [np.arange(4.0)[None], np.ones((1, 4))]
-    np.testing.assert_array_equal(interpret(found, values)[0], np.concatenate(values, 1).repeat(9, 0))
 
 
 P = [tg.tensor(n, shape=(8,)) for n in "pqr"]
@@ -133,28 +116,6 @@ def test_parts_at_a_position_known_at_run_time_make_the_whole(k):
     value = np.arange(4.0)
     found = rewritten([V, N], tg.concatenate([V[:N], V[N:]]))
     np.testing.assert_array_equal(interpret(found, [value, np.int64(k)])[0], np.concatenate([value[:k], value[k:]]))
-
-
-@pytest.mark.parametrize(("f", "g"), list(itertools.product((tg.tril, tg.triu), repeat=2)))
-@pytest.mark.parametrize(("a", "b"), list(itertools.product((-1, 0, 2), repeat=2)))
-def test_triangles_of_triangles(f, g, a, b):
-    value = np.arange(1.0, 13).reshape(3, 4)
-    numpy = {tg.tril: np.tril, tg.triu: np.triu}
-    found = rewritten([X], f(g(X, b), a))
-    np.testing.assert_array_equal(interpret(found, [value])[0], numpy[f](numpy[g](value, b), a))
-    if f is g:
-        assert ops(found).count("where") == 1
-
-
-def test_rows_that_wrap_around_are_no_triangle():
-    (one,) = (one for one in RULES if one.name == "triangle_of_triangle")
-    r, n = tg.vector("r", dtype="int64"), tg.scalar("n", dtype="int64")
-    at, columns = np.array([2**63 - 2, 0, 5]), tg.arange(n)[None]
-    lower = [tg.greater_equal(tg.expand_dims(r + k, -1), columns) for k in (3, 1)]
-    found = rewrite(FunctionGraph.of([r, n], [tg.logical_and(*lower)]), [One(one)], supported=lambda op, types: True)
-    with np.errstate(all="ignore"):
-        expected = ((at + 3)[:, None] >= np.arange(4)) & ((at + 1)[:, None] >= np.arange(4))
-    np.testing.assert_array_equal(interpret(found, [at, np.int64(4)])[0], expected)
 
 
 def test_one_piece_that_was_moved_is_moved_after_it_is_joined():

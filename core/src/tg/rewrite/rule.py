@@ -281,6 +281,30 @@ def rule(
     return Equation(name, phase, kind, why, match, replace, dtypes, when)
 
 
+def cases(
+    name: str,
+    *,
+    match: Callable[..., Any],
+    replace: Callable[..., Any],
+    phase: str,
+    kind: Mapping[frozenset[str] | Callable[..., bool], str],
+    why: str,
+) -> tuple[Rule, ...]:
+    """One equation, of another class for integers, and for floats of which a fact is known.
+
+    Args:
+        name: of the rule of floats; that of integers is `integer_NAME`, that of a fact `NAME_of_known`.
+        kind: the class by dtypes, or by a condition on the captured floats; the first that fits is tried first.
+    """
+    about: dict[str, Any] = {"match": match, "replace": replace, "phase": phase, "why": why}
+    return tuple(
+        rule(f"{name}_of_known", kind=one, when=of, **about)
+        if not isinstance(of, frozenset)
+        else rule(name if of != INTEGER else f"integer_{name}", kind=one, dtypes=of, **about)
+        for of, one in kind.items()
+    )
+
+
 def node_rule(
     name: str,
     *,

@@ -12,7 +12,7 @@ from tg.ops.elementwise.cast import cast_variable
 from tg.ops.shape import BroadcastTo, broadcast_to, expand_dims_at
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
 from tg.rewrite.rule import node_rule
-from tg.rules.shape import made_by, wanted_shape
+from tg.rules.shape import wanted_shape
 from tg.rules.shape.moved import Moved, every, is_repeated_along
 from tg.types.dtypes import is_complex, is_inexact
 
@@ -68,23 +68,7 @@ def _extreme_of_negative(node: Apply, outputs: Any) -> Variable | None:
     return negative(Accumulate(op.reduction.dual, op.axis)(x.inputs[0]))
 
 
-def _of_running(node: Apply, outputs: Any) -> Variable | None:
-    """The running extreme of a running extreme, which never turns back."""
-    op: Any = node.op
-    (x,) = node.inputs
-    return x if op.reduction.idempotent and made_by(x, Accumulate) == op else None
-
-
 RULES = (
-    node_rule(
-        "running_of_one",
-        keys=(Accumulate,),
-        apply=_of_one,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The first result is the first element.",
-        example=lambda x: Accumulate(add, -1)(expand_dims_at(x, (-1,))),
-    ),
     node_rule(
         "running_of_repeated",
         keys=(Accumulate,),
@@ -114,25 +98,5 @@ RULES = (
         why="Signs go outwards, where they meet others.",
         below=(negative,),
         example=lambda x: Accumulate(add, -1)(-x),
-    ),
-    node_rule(
-        "running_extreme_of_negative",
-        keys=(Accumulate,),
-        apply=_extreme_of_negative,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Signs go outwards, where they meet others.",
-        below=(negative,),
-        example=lambda x: Accumulate(maximum, -1)(-x),
-    ),
-    node_rule(
-        "running_of_running",
-        keys=(Accumulate,),
-        apply=_of_running,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The running extreme does not change any more.",
-        below=(Accumulate,),
-        example=lambda x: Accumulate(maximum, -1)(Accumulate(maximum, -1)(x)),
     ),
 )

@@ -265,16 +265,6 @@ RULES = (
         example=lambda x: Concatenate(-1)(*_two_parts(x)),
     ),
     node_rule(
-        "concatenate_repeated",
-        keys=(Concatenate,),
-        below=(BroadcastTo,),
-        apply=_repeated,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="What is joined before it is repeated is copied once.",
-        example=lambda x, y: Concatenate(-1)(broadcast_to(x, (2, *x.shape)), broadcast_to(y, (2, *y.shape))),
-    ),
-    node_rule(
         "concatenate_moved",
         keys=(Concatenate,),
         below=(ExpandDims, Transpose),

@@ -206,23 +206,6 @@ def _of_weights(node: Apply, outputs: Any) -> Variable | None:
     return None
 
 
-def _log_of_weighted_share(node: Apply, outputs: Any) -> Variable | None:
-    """log(Softmax(log(w) + x)), also of some of the shares."""
-    found = Moved.of(node.inputs[0], *MOVED).then(_log_of_weighted)
-    return None if found is None else found.here()
-
-
-def _log_of_weighted(share: Variable) -> Variable | None:
-    """The logarithm of a Softmax of log(w) + x."""
-    op = made_by(share, Softmax)
-    if not op or share.apply is None:
-        return None
-    (y,) = share.apply.inputs
-    plain = LogSumExp((op.axis,))(y).apply
-    total = None if plain is None else _of_weights(plain, ())
-    return None if total is None else subtract(y, expand_dims_at(total, (op.axis,)))
-
-
 def _weighted_share(node: Apply, outputs: Any) -> Variable | None:
     """Softmax(log(w) + x) as a product with w."""
     op: Any = node.op
@@ -391,16 +374,6 @@ RULES = (
 
 
 FORMS = (
-    node_rule(
-        "log_of_weighted_share",
-        keys=(log,),
-        apply=_log_of_weighted_share,
-        phase=DIFFERENTIATE,
-        kind=REASSOCIATES,
-        why="The logarithm of a share has a slope by the weights of the others, also where these are 0.",
-        example=lambda w, x: log(Softmax(-1)(log(w) + x)),
-        below=(Softmax, *MOVED),
-    ),
     node_rule(
         "log_softmax_from_log",
         keys=(log, subtract),

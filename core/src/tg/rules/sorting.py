@@ -35,15 +35,6 @@ def _positions(node: Apply, outputs: Any) -> Variable | None:
 
 RULES = (
     node_rule(
-        "sort_in_order",
-        keys=(Sort,),
-        apply=_in_order,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="A stable sort of what is in order changes nothing.",
-        example=lambda x: Sort(-1)(Sort(-1)(x)),
-    ),
-    node_rule(
         "positions_in_order",
         keys=(ArgSort,),
         apply=_positions,

@@ -33,7 +33,7 @@ POWERS: Final = (
     "power_of_power",
     "root_of_power",
     "power_of_root",
-    "square_of_root_of_nonnegative",
+    "square_of_root_of_known",
     "cube_of_cube_root",
     "cube_root_of_cube",
 )  # of which the inner one has an infinite slope at 0, or one of 0 beside it

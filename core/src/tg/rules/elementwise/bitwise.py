@@ -12,7 +12,6 @@ import numpy as np
 from tg.graph.nodes import Constant
 from tg.ops.elementwise.bitwise import (
     bitwise_and,
-    bitwise_invert,
     bitwise_or,
     bitwise_xor,
     left_shift,
@@ -33,50 +32,13 @@ MASKS: Final = (bitwise_and, bitwise_or, bitwise_xor)
 SHIFTS: Final = (left_shift, right_shift)
 EQUATIONS: Final[tuple[tuple[str, Any, Any, str], ...]] = (
     ("bits_and_itself", lambda x: bitwise_and(x, x), lambda x: x, "x has the bits of x."),
-    ("bits_or_itself", lambda x: bitwise_or(x, x), lambda x: x, "x has the bits of x."),
     ("bits_xor_itself", lambda x: bitwise_xor(x, x), lambda x: 0, "No bit differs."),
     ("bits_and_zero", lambda x: bitwise_and(x, 0), lambda x: 0, "No bit is set in 0."),
     ("bits_or_zero", lambda x: bitwise_or(x, 0), lambda x: x, "No bit is set in 0."),
     ("bits_xor_zero", lambda x: bitwise_xor(x, 0), lambda x: x, "No bit is set in 0."),
-    ("bits_inverted_twice", lambda x: bitwise_invert(bitwise_invert(x)), lambda x: x, "Two complements cancel."),
-    ("bits_and_complement", lambda x: bitwise_and(x, bitwise_invert(x)), lambda x: 0, "They share no bit."),
-    (
-        "bits_and_of_complements",
-        lambda x, y: bitwise_and(bitwise_invert(x), bitwise_invert(y)),
-        lambda x, y: bitwise_invert(bitwise_or(x, y)),
-        "One complement in place of two.",
-    ),
-    (
-        "bits_or_of_complements",
-        lambda x, y: bitwise_or(bitwise_invert(x), bitwise_invert(y)),
-        lambda x, y: bitwise_invert(bitwise_and(x, y)),
-        "One complement in place of two.",
-    ),
-    (
-        "bits_xor_of_complement",
-        lambda x, y: bitwise_xor(bitwise_invert(x), y),
-        lambda x, y: bitwise_invert(bitwise_xor(x, y)),
-        "Complements move outwards, where they meet.",
-    ),
-    ("bits_and_of_or", lambda x, y: bitwise_and(x, bitwise_or(x, y)), lambda x, y: x, "The other has all bits of x."),
-    ("bits_or_of_and", lambda x, y: bitwise_or(x, bitwise_and(x, y)), lambda x, y: x, "x has all bits of the other."),
-    ("bits_and_of_and", lambda x, y: bitwise_and(x, bitwise_and(x, y)), bitwise_and, "x is asked once."),
-    ("bits_or_of_or", lambda x, y: bitwise_or(x, bitwise_or(x, y)), bitwise_or, "x is asked once."),
     ("bits_xor_of_xor", lambda x, y: bitwise_xor(x, bitwise_xor(x, y)), lambda x, y: y, "x turns bits there and back."),
     ("left_shift_by_zero", lambda x: left_shift(x, 0), lambda x: x, "No place moves."),
-    ("right_shift_by_zero", lambda x: right_shift(x, 0), lambda x: x, "No place moves."),
-    ("left_shift_of_zero", lambda x: left_shift(0, x), lambda x: 0, "There is no bit to move."),
-    ("right_shift_of_zero", lambda x: right_shift(0, x), lambda x: 0, "There is no bit to move."),
 )
-
-
-def _all_bits(node: Apply, outputs: Any) -> Any:
-    """A mask of all bits: neutral, deciding, or a complement."""
-    fn, (x, c) = node.op.fn, node.inputs  # type: ignore[attr-defined]
-    value = exact(c)
-    if value is None or ~int(value) & ((1 << numpy_dtype(c.type.dtype).itemsize * 8) - 1):
-        return None
-    return x if fn is bitwise_and else value if fn is bitwise_or else bitwise_invert(x)
 
 
 def _merged_masks(node: Apply, outputs: Any) -> Variable | None:
@@ -117,16 +79,6 @@ RULES = (
     *(
         rule(name, match=match, replace=replace, phase=CANONICALIZE, kind=EXACT, dtypes=INTEGER, why=why)
         for name, match, replace, why in EQUATIONS
-    ),
-    node_rule(
-        "bits_with_all_bits",
-        keys=MASKS,
-        apply=_all_bits,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="A mask of all bits is neutral, decides, or inverts.",
-        example=lambda x: bitwise_and(Cast("uint8")(x), np.uint8(255)),
-        below=(Constant,),
     ),
     node_rule(
         "bits_of_two_masks",

@@ -18,11 +18,6 @@ LARGEST_EXPONENT: Final = {
 }  # fmt: skip
 
 
-def _to_own_dtype(node: Apply, outputs: Any) -> Variable | None:
-    (x,) = node.inputs
-    return x if x.type.dtype == outputs[0].type.dtype else None
-
-
 def _through_wider(node: Apply, outputs: Any) -> Variable | None:
     (y,) = node.inputs
     (x,) = y.inputs
@@ -67,15 +62,6 @@ def _bits(dtype: str) -> int:
 
 
 RULES = (
-    node_rule(
-        "cast_to_own_dtype",
-        keys=(Cast,),
-        apply=_to_own_dtype,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="It changes nothing.",
-        example=lambda x: Cast(x.type.dtype)(x),
-    ),
     node_rule(
         "cast_through_wider",
         keys=(Cast,),

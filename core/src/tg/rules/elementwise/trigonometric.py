@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.ops.elementwise.arithmetic import absolute, square
+from tg.ops.elementwise.arithmetic import absolute
 from tg.ops.elementwise.trigonometric import (
     arccos,
-    arccosh,
     arcsin,
     arcsinh,
-    arctan,
-    arctanh,
     cos,
-    cosh,
     sin,
-    sinc,
     sinh,
-    tan,
     tanh,
 )
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES
@@ -27,11 +21,9 @@ if TYPE_CHECKING:
     from tg.ops.elementwise.record import ElementwiseFunction
     from tg.rewrite.rule import Rule
 
-UNDONE: Final = (  # f(g(x)) is x; which g has a domain, or overflows
+UNDONE: Final = (  # f(g(x)) is x; which g has a domain
     (sin, arcsin, "NaN where |x| is above 1."),
     (cos, arccos, "NaN where |x| is above 1."),
-    (tanh, arctanh, "NaN where |x| is above 1."),
-    (cosh, arccosh, "NaN where x is below 1."),
 )
 
 
@@ -83,24 +75,8 @@ def even(*functions: ElementwiseFunction) -> tuple[Rule, ...]:
 
 
 RULES = (
-    *odd(sin, tan, arcsin, arctan, sinh, tanh, arcsinh, arctanh),
-    *even(cos, cosh, sinc),
-    rule(
-        "tan_from_quotient",
-        match=lambda x: sin(x) / cos(x),
-        replace=tan,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="One function in place of two and a quotient.",
-    ),
-    rule(
-        "sine_and_cosine_squared",
-        match=lambda x: square(sin(x)) + square(cos(x)),
-        replace=lambda x: 1,
-        phase=CANONICALIZE,
-        kind=NAN_UNSAFE,
-        why="1, unless x is NaN or infinite.",
-    ),
+    *odd(tanh),
+    *even(cos),
     rule(
         "sinh_of_arcsinh",
         match=lambda x: sinh(arcsinh(x)),

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tg.graph.nodes import Constant
-from tg.ops.elementwise.arithmetic import absolute, clip, maximum, minimum, negative
-from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, SIGNED_ZERO
-from tg.rewrite.rule import FLOATING, INTEGER, node_rule, rule
+from tg.ops.elementwise.arithmetic import absolute, clip, maximum, minimum
+from tg.rewrite.phases import CANONICALIZE, EXACT, SIGNED_ZERO
+from tg.rewrite.rule import FLOATING, INTEGER, cases, node_rule, rule
 from tg.rules.elementwise.arithmetic.analysis import (
     REAL,
-    SIGNED_INTEGER,
     is_nonnegative,
     is_scalar_constant,
     number_of,
@@ -21,10 +20,8 @@ from tg.types.dtypes import is_float, is_integer
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
-    from tg.rewrite.rule import Rule
 
 EXTREMES: Final = (maximum, minimum, clip)
-OTHER: Final = {maximum: minimum, minimum: maximum}
 
 
 class Limits(NamedTuple):
@@ -141,104 +138,35 @@ def _bounds(dtype: str) -> tuple[float, float]:
     return -np.inf, np.inf
 
 
-def _with_nan(node: Apply, outputs: Any) -> Any:
-    """NaN, where one of the operands is NaN everywhere."""
-    found = any(isinstance(c, Constant) and is_float(c.type.dtype) and np.isnan(c.data).all() for c in node.inputs)
-    return np.nan if found else None
-
-
-def _alike(name: str, match: Any, replace: Any, why: str, *, integers: frozenset[str] = INTEGER) -> tuple[Rule, Rule]:
-    """A rule that is exact for integers, and for floats up to the signs of zeros."""
-    about = {"match": match, "replace": replace, "phase": CANONICALIZE, "why": why}
-    return (
-        rule(f"integer_{name}", kind=EXACT, dtypes=integers, **about),
-        rule(name, kind=SIGNED_ZERO, dtypes=FLOATING, **about),
-    )
-
-
-def _itself(fn: Any) -> Any:
-    return lambda x: fn(x, x)
-
-
-def _nested(fn: Any) -> Any:
-    return lambda x, y: fn(fn(x, y), x)
-
-
-def _absorbed(fn: Any) -> Any:
-    return lambda x, y: fn(OTHER[fn](x, y), x)
-
-
-def _of_negatives(fn: Any) -> Any:
-    return lambda x, y: fn(-x, -y)
-
-
-def _negated(fn: Any) -> Any:
-    return lambda x, y: negative(fn(x, y))
-
-
 RULES = (
     *(
         rule(
             f"{fn.name}_with_itself",
-            match=_itself(fn),
+            match=match,
             replace=lambda x: x,
             phase=CANONICALIZE,
             kind=EXACT,
             dtypes=REAL,
             why="Of x and x either is x.",
         )
-        for fn in (maximum, minimum)
+        for fn, match in ((maximum, lambda x: maximum(x, x)), (minimum, lambda x: minimum(x, x)))
     ),
-    *(
-        one
-        for fn in (maximum, minimum)
-        for one in _alike(f"{fn.name}_with_operand", _nested(fn), fn, "x has been looked at.")
+    *cases(
+        "maximum_with_operand",
+        match=lambda x, y: maximum(maximum(x, y), x),
+        replace=maximum,
+        phase=CANONICALIZE,
+        kind={INTEGER: EXACT, FLOATING: SIGNED_ZERO},
+        why="x has been looked at.",
     ),
-    *(
-        one
-        for fn in (maximum, minimum)
-        for one in (
-            rule(
-                f"integer_{fn.name}_absorbs",
-                match=_absorbed(fn),
-                replace=lambda x, y: x,
-                phase=CANONICALIZE,
-                kind=EXACT,
-                dtypes=INTEGER,
-                why="What is limited by x is beyond it on one side only.",
-            ),
-            rule(
-                f"{fn.name}_absorbs",
-                match=_absorbed(fn),
-                replace=lambda x, y: x,
-                phase=CANONICALIZE,
-                kind=NAN_UNSAFE,
-                why="What is limited by x is beyond it on one side only; NaN where y is NaN.",
-            ),
-            rule(
-                f"{fn.name}_of_negatives",
-                match=_of_negatives(fn),
-                replace=_negated(OTHER[fn]),
-                phase=CANONICALIZE,
-                kind=SIGNED_ZERO,
-                why="One change of sign in place of two.",
-            ),
-        )
-    ),
-    *_alike(
+    rule(
         "absolute_from_maximum",
-        lambda x: maximum(x, -x),
-        absolute,
-        "One op in place of two.",
-        integers=SIGNED_INTEGER,
+        match=lambda x: maximum(x, -x),
+        replace=absolute,
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        why="One op in place of two.",
     ),
-    *_alike(
-        "absolute_from_minimum",
-        lambda x: minimum(x, -x),
-        lambda x: -absolute(x),
-        "Signs move outwards.",
-        integers=frozenset(),
-    )[1:],
     node_rule(
         "integer_limits_within_limits",
         keys=EXTREMES,
@@ -277,16 +205,6 @@ RULES = (
         kind=SIGNED_ZERO,
         why="Nothing is below 0.",
         example=lambda x: maximum(absolute(x), np.array(-0.0, x.type.numpy_dtype)),
-        below=(Constant,),
-    ),
-    node_rule(
-        "limits_that_are_nan",
-        keys=EXTREMES,
-        apply=_with_nan,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="NaN decides.",
-        example=lambda x: maximum(x, np.array(np.nan, x.type.numpy_dtype)),
         below=(Constant,),
     ),
 )

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.graph.nodes import Constant
-from tg.ops.elementwise.arithmetic import floor_divide, multiply, remainder
+from tg.ops.elementwise.arithmetic import floor_divide, remainder
 from tg.ops.elementwise.bitwise import bitwise_and, right_shift
 from tg.ops.elementwise.cast import cast_variable
 from tg.rewrite.phases import CANONICALIZE, EXACT, SPECIALIZE
 from tg.rewrite.rule import INTEGER, node_rule, rule
-from tg.rules.elementwise.arithmetic.analysis import SIGNED_INTEGER
 from tg.rules.elementwise.arithmetic.scalars import beside, constant, exact
 from tg.types.dtypes import is_integer, numpy_dtype
 
@@ -63,15 +62,6 @@ def _remainder_of_remainder(node: Apply, outputs: Any) -> Variable | None:
     return remainder(x, node.inputs[1]) if b % c == 0 else None
 
 
-def _quotient_of_remainder(node: Apply, outputs: Any) -> int | None:
-    """(x % b) // c is 0 where c is at least b."""
-    found = _twice_by_constants(outputs[0])
-    if found is None:
-        return None
-    (_, b), (_, c) = found
-    return 0 if b <= c else None
-
-
 def _power_of_two(node: Apply) -> int | None:
     """The exponent of a divisor that is a power of two."""
     c = node.inputs[1]
@@ -97,16 +87,6 @@ def _mask(node: Apply, outputs: Any) -> Variable | None:
     return bitwise_and(x, Constant(c.data - numpy_dtype(c.type.dtype).type(1)))  # type: ignore[attr-defined]
 
 
-def _remainder_of_multiple(node: Apply, outputs: Any) -> int | None:
-    """(x * c) % 2**k is 0 where 2**k divides c: it divides what a product wraps by as well."""
-    y, _ = node.inputs
-    k = _power_of_two(node)
-    if k is None:
-        return None
-    factor = exact(y.inputs[1])
-    return 0 if factor is not None and factor % (1 << k) == 0 else None
-
-
 INT: Final = "int64"
 
 RULES = (
@@ -118,87 +98,6 @@ RULES = (
         kind=EXACT,
         dtypes=INTEGER,
         why="1 is neutral; lengths are divided so.",
-    ),
-    rule(
-        "floor_divide_by_minus_one",
-        match=lambda x: x // -1,
-        replace=lambda x: -x,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=SIGNED_INTEGER,
-        why="A change of sign, which wraps as the quotient does.",
-    ),
-    rule(
-        "floor_divide_by_zero",
-        match=lambda x: x // 0,
-        replace=lambda x: 0,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=INTEGER,
-        why="A quotient by the integer 0 is 0.",
-    ),
-    rule(
-        "zero_floor_divided",
-        match=lambda x: 0 // x,
-        replace=lambda x: 0,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=INTEGER,
-        why="0 holds nothing, also 0 times.",
-    ),
-    rule(
-        "remainder_by_one",
-        match=lambda x: x % 1,
-        replace=lambda x: 0,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=INTEGER,
-        why="Every integer is a multiple of 1.",
-    ),
-    rule(
-        "remainder_by_minus_one",
-        match=lambda x: x % -1,
-        replace=lambda x: 0,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=SIGNED_INTEGER,
-        why="Every integer is a multiple of -1.",
-    ),
-    rule(
-        "remainder_by_zero",
-        match=lambda x: x % 0,
-        replace=lambda x: 0,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=INTEGER,
-        why="A remainder by the integer 0 is 0.",
-    ),
-    rule(
-        "remainder_of_zero",
-        match=lambda x: 0 % x,
-        replace=lambda x: 0,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=INTEGER,
-        why="0 is a multiple of everything.",
-    ),
-    rule(
-        "remainder_by_itself",
-        match=lambda x: x % x,
-        replace=lambda x: 0,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=INTEGER,
-        why="Every integer is a multiple of itself; a remainder by 0 is 0.",
-    ),
-    rule(
-        "remainder_twice",
-        match=lambda x, y: (x % y) % y,
-        replace=lambda x, y: x % y,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=INTEGER,
-        why="A remainder is its own.",
     ),
     rule(
         "quotient_and_remainder",
@@ -239,26 +138,6 @@ RULES = (
         why="A remainder is below its divisor, and keeps what a divisor of that would leave.",
         example=lambda x: cast_variable(x, INT) % 12 % 4,
         below=(remainder,),
-    ),
-    node_rule(
-        "quotient_of_remainder",
-        keys=(floor_divide,),
-        apply=_quotient_of_remainder,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="A remainder is below its divisor.",
-        example=lambda x: cast_variable(x, INT) % 4 // 4,
-        below=(remainder,),
-    ),
-    node_rule(
-        "remainder_of_multiple",
-        keys=(remainder,),
-        apply=_remainder_of_multiple,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="A multiple of a power of two stays one where it wraps.",
-        example=lambda x: cast_variable(x, INT) * 12 % 4,
-        below=(multiply,),
     ),
     node_rule(
         "floor_divide_by_power_of_two",

@@ -9,26 +9,24 @@ import numpy as np
 
 from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import absolute, cbrt, divide, multiply, negative, power, sqrt, square
-from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, where
 from tg.ops.elementwise.exponential import exp2
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SPECIALIZE
-from tg.rewrite.rule import INTEGER, node_rule, rule
+from tg.rewrite.rule import FLOATING, INTEGER, cases, node_rule, rule
 from tg.rules.elementwise.arithmetic.analysis import (
     REAL,
     is_nonnegative,
     is_not_negative,
 )
 from tg.rules.elementwise.arithmetic.scalars import beside, constant, exact, size
-from tg.types.dtypes import is_float, is_integer, numpy_dtype
+from tg.types.dtypes import is_float, numpy_dtype
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
     from tg.rules.elementwise.arithmetic.scalars import Exact
 
 LARGEST_BY_PRODUCTS: Final = 8  # of floats; each product rounds
-LARGEST_INTEGER_BY_PRODUCTS: Final = 64
 
 
 def exponent_of(v: Variable) -> tuple[Variable, Exact] | None:
@@ -128,12 +126,8 @@ def _small_power(node: Apply, outputs: Any) -> Any:
     return found if n > 0 else divide(1, found)
 
 
-def _small_integer_power(node: Apply, outputs: Any) -> Any:
-    x, c = node.inputs
-    n = exact(c)
-    if n is None or not is_integer(x.type.dtype):
-        return None
-    return _by_squares(x, int(n)) if 2 < n <= LARGEST_INTEGER_BY_PRODUCTS else None
+def _one_to_power(node: Apply, outputs: Any) -> Any:
+    return 1 if exact(node.inputs[0]) == 1 else None
 
 
 def _by_squares(x: Variable, n: int) -> Variable | None:
@@ -147,10 +141,6 @@ def _by_squares(x: Variable, n: int) -> Variable | None:
         if n:
             factor = square(factor)
     return found
-
-
-def _one_to_power(node: Apply, outputs: Any) -> Any:
-    return 1 if exact(node.inputs[0]) == 1 else None
 
 
 def _exact_power_half(x: Any) -> Variable:
@@ -184,31 +174,6 @@ RULES = (
         dtypes=REAL,
         why="x**1 is x.",
     ),
-    rule(
-        "integer_power_two",
-        match=lambda x: x**2,
-        replace=square,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=INTEGER,
-        why="One product, modulo the width as the power is.",
-    ),
-    rule(
-        "power_two",
-        match=lambda x: x**2,
-        replace=square,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="One product, correctly rounded; a power is not everywhere.",
-    ),
-    rule(
-        "power_minus_one",
-        match=lambda x: x**-1,
-        replace=lambda x: 1 / x,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="One quotient, correctly rounded, in the form that other rules look for.",
-    ),
     node_rule(
         "one_to_power",
         keys=(power,),
@@ -218,6 +183,22 @@ RULES = (
         why="1**x is 1 for every x, NaN included.",
         example=lambda x: power(1, x),
         below=(Constant,),
+    ),
+    *cases(
+        "power_two",
+        match=lambda x: x**2,
+        replace=square,
+        phase=CANONICALIZE,
+        kind={INTEGER: EXACT, FLOATING: REASSOCIATES},
+        why="One product, correctly rounded, and modulo the width as the power is; a power is not everywhere.",
+    ),
+    rule(
+        "power_minus_one",
+        match=lambda x: x**-1,
+        replace=lambda x: 1 / x,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="One quotient, correctly rounded, in the form that other rules look for.",
     ),
     rule(
         "power_of_two",
@@ -302,16 +283,6 @@ RULES = (
         example=lambda x: x**3,
         below=(Constant,),
     ),
-    node_rule(
-        "small_integer_power",
-        keys=(power,),
-        apply=_small_integer_power,
-        phase=SPECIALIZE,
-        kind=EXACT,
-        why="A few products are faster than a power, and wrap as it does.",
-        example=lambda x: cast_variable(x, "int64") ** 5,
-        below=(Constant,),
-    ),
     rule(
         "square_of_negative",
         match=lambda x: square(-x),
@@ -338,38 +309,13 @@ RULES = (
         kind=REASSOCIATES,
         why="|x|, without overflow of the square.",
     ),
-    rule(
-        "square_of_root_of_nonnegative",
-        match=lambda x: square(sqrt(x)),
-        replace=lambda x: x,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        when=is_nonnegative,
-        why="What is not below 0 has a root.",
-    ),
-    rule(
+    *cases(
         "square_of_root",
         match=lambda x: square(sqrt(x)),
         replace=lambda x: x,
         phase=CANONICALIZE,
-        kind=NAN_UNSAFE,
-        why="NaN where x is below 0.",
-    ),
-    rule(
-        "over_own_root",
-        match=lambda x: x / sqrt(x),
-        replace=sqrt,
-        phase=CANONICALIZE,
-        kind=NAN_UNSAFE,
-        why="NaN where x is 0 or infinite.",
-    ),
-    rule(
-        "root_over_own",
-        match=lambda x: sqrt(x) / x,
-        replace=lambda x: 1 / sqrt(x),
-        phase=CANONICALIZE,
-        kind=NAN_UNSAFE,
-        why="NaN where x is 0 or infinite.",
+        kind={is_nonnegative: REASSOCIATES, FLOATING: NAN_UNSAFE},
+        why="What is not below 0 has a root; NaN where x is below 0.",
     ),
     rule(
         "cube_of_cube_root",
@@ -386,13 +332,5 @@ RULES = (
         phase=CANONICALIZE,
         kind=REASSOCIATES,
         why="Every number has one real cube root.",
-    ),
-    rule(
-        "cube_root_of_negative",
-        match=lambda x: cbrt(-x),
-        replace=lambda x: -cbrt(x),
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Signs move outwards.",
     ),
 )

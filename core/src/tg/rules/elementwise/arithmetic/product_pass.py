@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from tg.graph.facts import holds
 from tg.ops.elementwise.arithmetic import divide, gate, multiply, negative, power, square
-from tg.ops.elementwise.cast import cast_variable
-from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES
-from tg.rewrite.rule import FLOATING, INTEGER, Pass
+from tg.rewrite.phases import CANONICALIZE, NAN_UNSAFE, REASSOCIATES
+from tg.rewrite.rule import FLOATING, Pass
 from tg.rules.elementwise.arithmetic.analysis import is_finite_and_nonzero, is_scalar_constant
 from tg.rules.elementwise.arithmetic.powers import LARGEST_BY_PRODUCTS, exponent_of, is_whole, raised
 from tg.rules.elementwise.arithmetic.scalars import (
@@ -404,14 +403,6 @@ PASSES = (
         why="Constants and signs are one constant, outermost; what is multiplied by a reciprocal is divided.",
         run=_run(WIDE, unsafe=False),
         example=lambda x, y: -x * 2 * (3 / y),
-    ),
-    Pass(
-        "canonical_integer_products",
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Constants and signs are one constant, outermost, modulo the width as well.",
-        run=_run(INTEGER, unsafe=False),
-        example=lambda x, y: cast_variable(x, "int32") * 2 * cast_variable(y, "int32") * 3,
     ),
     Pass(
         "cancelled_factors",

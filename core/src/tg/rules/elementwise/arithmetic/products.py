@@ -14,12 +14,10 @@ import numpy as np
 from tg.graph.facts import holds
 from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import divide, gate, multiply, negative, reciprocal, square
-from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import less, where
 from tg.ops.shape import expand_dims_at
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO, SPECIALIZE
-from tg.rewrite.rule import FLOATING, INTEGER, node_rule, rule
+from tg.rewrite.rule import FLOATING, INTEGER, cases, node_rule, rule
 from tg.rules.elementwise.arithmetic.analysis import (
     REAL,
     SIGNED,
@@ -126,6 +124,10 @@ def _is_number(x: Variable) -> bool:
     return holds(x, "nonzero") and holds(x, "not_nan")
 
 
+def _is_divisor_first(x: Variable, y: Variable) -> bool:
+    return is_finite_and_nonzero(x)
+
+
 CANCELLED: Final = (  # what is left where a factor and its reciprocal meet
     ("product_over_factor", lambda x, y: (x * y) / x, lambda x, y: y),
     ("quotient_times_divisor", lambda x, y: (y / x) * x, lambda x, y: y),
@@ -133,22 +135,6 @@ CANCELLED: Final = (  # what is left where a factor and its reciprocal meet
     ("factor_over_quotient", lambda x, y: x / (x / y), lambda x, y: y),
     ("quotient_over_dividend", lambda x, y: (x / y) / x, lambda x, y: 1 / y),
 )
-CANCELLING: Final = (
-    *(
-        rule(
-            f"{name}_of_finite", match=match, replace=replace, phase=CANONICALIZE, kind=REASSOCIATES,
-            when=lambda x, y: is_finite_and_nonzero(x), why="x / x is 1 where x is finite and not 0.",
-        )
-        for name, match, replace in CANCELLED
-    ),
-    *(
-        rule(
-            name, match=match, replace=replace, phase=CANONICALIZE, kind=NAN_UNSAFE,
-            why="x / x is 1; NaN where x is 0, NaN or infinite.",
-        )
-        for name, match, replace in CANCELLED
-    ),
-)  # fmt: skip
 
 
 def _gate_of_constant(node: Apply, outputs: Any) -> Any:
@@ -159,11 +145,6 @@ def _gate_of_constant(node: Apply, outputs: Any) -> Any:
     if not x.data.any():
         return 0
     return multiply(x, y) if x.data.all() else None
-
-
-def _gate_of_known(node: Apply, outputs: Any) -> Variable | None:
-    x, y = node.inputs
-    return multiply(x, y) if not isinstance(x, Constant) and holds(x, "nonzero") else None
 
 
 def _gate_of_finite(node: Apply, outputs: Any) -> Variable | None:
@@ -201,15 +182,6 @@ RULES = (
         below=(Constant,),
     ),
     node_rule(
-        "gate_of_nonzero",
-        keys=(gate,),
-        apply=_gate_of_known,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="A gate that is never closed is a product.",
-        example=lambda x: gate(where(less(x, 1), x.type.numpy_dtype.type(1), x.type.numpy_dtype.type(-1)), x),
-    ),
-    node_rule(
         "gate_of_finite",
         keys=(gate,),
         apply=_gate_of_finite,
@@ -235,57 +207,13 @@ RULES = (
         kind=EXACT,
         why="1 is neutral.",
     ),
-    rule(
-        "multiply_by_zero_integer",
-        match=lambda x: x * 0,
-        replace=lambda x: 0,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=INTEGER,
-        why="Integers have no NaN.",
-    ),
-    rule(
-        "multiply_by_zero_of_finite",
-        match=lambda x: x * 0,
-        replace=lambda x: 0,
-        phase=CANONICALIZE,
-        kind=SIGNED_ZERO,
-        when=is_finite,
-        why="A finite number times 0 is 0, up to its sign.",
-    ),
-    rule(
+    *cases(
         "multiply_by_zero",
         match=lambda x: x * 0,
         replace=lambda x: 0,
         phase=CANONICALIZE,
-        kind=NAN_UNSAFE,
-        why="NaN where x is NaN or infinite.",
-    ),
-    rule(
-        "zero_over_nonzero",
-        match=lambda x: 0 / x,
-        replace=lambda x: 0,
-        phase=CANONICALIZE,
-        kind=SIGNED_ZERO,
-        when=_is_number,
-        why="0 over a number other than 0 is 0, up to its sign.",
-    ),
-    rule(
-        "zero_over",
-        match=lambda x: 0 / x,
-        replace=lambda x: 0,
-        phase=CANONICALIZE,
-        kind=NAN_UNSAFE,
-        why="NaN where x is 0 or NaN.",
-    ),
-    rule(
-        "divide_by_itself_of_finite",
-        match=lambda x: x / x,
-        replace=lambda x: 1,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        when=is_finite_and_nonzero,
-        why="A quotient of equal finite numbers other than 0 is 1.",
+        kind={INTEGER: EXACT, is_finite: SIGNED_ZERO, FLOATING: NAN_UNSAFE},
+        why="A finite number times 0 is 0, up to its sign; NaN where x is NaN or infinite.",
     ),
     rule(
         "divide_by_itself",
@@ -295,7 +223,18 @@ RULES = (
         kind=NAN_UNSAFE,
         why="NaN where x is 0, NaN or infinite.",
     ),
-    *CANCELLING,
+    *(
+        one
+        for name, match, replace in CANCELLED
+        for one in cases(
+            name,
+            match=match,
+            replace=replace,
+            phase=CANONICALIZE,
+            kind={_is_divisor_first: REASSOCIATES, FLOATING: NAN_UNSAFE},
+            why="x / x is 1; NaN where x is 0, NaN or infinite.",
+        )
+    ),
     rule(
         "product_of_negatives",
         match=lambda x, y: -x * -y,
@@ -303,14 +242,6 @@ RULES = (
         phase=CANONICALIZE,
         kind=EXACT,
         dtypes=REAL,
-        why="The signs cancel.",
-    ),
-    rule(
-        "quotient_of_negatives",
-        match=lambda x, y: -x / -y,
-        replace=lambda x, y: x / y,
-        phase=CANONICALIZE,
-        kind=EXACT,
         why="The signs cancel.",
     ),
     node_rule(
@@ -370,14 +301,6 @@ RULES = (
         kind=EXACT,
         why="Signs move outwards, where they meet sums and other signs.",
     ),
-    rule(
-        "negative_divisor",
-        match=lambda x, y: x / -y,
-        replace=lambda x, y: -(x / y),
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Signs move outwards, where they meet sums and other signs.",
-    ),
     node_rule(
         "combine_factors",
         keys=(multiply, divide),
@@ -386,16 +309,6 @@ RULES = (
         kind=REASSOCIATES,
         why="(x * 2) / 3 is one product; gradients are full of them.",
         example=lambda x: x * 3 * 0.25,
-        below=(Constant,),
-    ),
-    node_rule(
-        "combine_integer_factors",
-        keys=(multiply,),
-        apply=_combined_factors(INTEGER),
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="(x * 2) * 3 is one product, modulo the width as well.",
-        example=lambda x: cast_variable(x, "int64") * 3 * 2,
         below=(Constant,),
     ),
     node_rule(
@@ -415,14 +328,6 @@ RULES = (
         phase=CANONICALIZE,
         kind=EXACT,
         why="One form for what other rules look for.",
-    ),
-    rule(
-        "divide_by_reciprocal",
-        match=lambda x, y: x / (1 / y),
-        replace=lambda x, y: x * y,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="A product is faster than a quotient.",
     ),
     rule(
         "inverse_of_quotient",

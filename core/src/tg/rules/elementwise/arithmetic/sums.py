@@ -14,7 +14,7 @@ from tg.ops.elementwise.arithmetic import add, negative, subtract
 from tg.ops.elementwise.cast import cast_variable
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO
-from tg.rewrite.rule import FLOATING, INTEGER, node_rule, rule
+from tg.rewrite.rule import FLOATING, INTEGER, cases, node_rule, rule
 from tg.rules.elementwise.arithmetic.analysis import (
     REAL,
     SIGNED,
@@ -23,9 +23,11 @@ from tg.rules.elementwise.arithmetic.analysis import (
     number_of,
 )
 from tg.rules.elementwise.arithmetic.scalars import Exact, beside, constant, exact, keeps_digits, size
-from tg.types.dtypes import is_float
+from tg.types.dtypes import is_complex
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tg.graph.nodes import Apply, Variable
 
 
@@ -40,11 +42,10 @@ def _subtract_zero(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _is_zero(v: Variable, *, negative: bool) -> bool:
-    return (
-        isinstance(v, Constant)
-        and is_float(v.type.dtype)
-        and bool((v.data == 0).all() and (np.signbit(v.data) == negative).all())
-    )
+    """Whether a constant is 0, and of floats the zero of that sign."""
+    if not isinstance(v, Constant) or is_complex(v.type.dtype) or v.data.any():
+        return False
+    return bool((np.signbit(v.data) == negative).all())
 
 
 def _positive_constant(node: Apply, outputs: Any) -> Variable | None:
@@ -103,66 +104,18 @@ def _negative_of_shifted(node: Apply, outputs: Any) -> Variable | None:
     return subtract(Constant(np.asarray(-c.data)), x) if is_scalar_constant(c) else None  # type: ignore[attr-defined]
 
 
-CANCELLED: Final = (  # what is left where a term and its negative meet
-    ("sum_minus_term", lambda x, y: (x + y) - x, lambda x, y: y),
-    ("difference_plus_term", lambda x, y: (y - x) + x, lambda x, y: y),
-    ("term_minus_difference", lambda x, y: x - (x - y), lambda x, y: y),
-    ("term_minus_sum", lambda x, y: x - (x + y), lambda x, y: -y),
-    ("difference_minus_term", lambda x, y: (x - y) - x, lambda x, y: -y),
-)
-CANCELLING: Final = (
-    *(
-        rule(
-            f"integer_{name}", match=match, replace=replace, phase=CANONICALIZE, kind=EXACT, dtypes=INTEGER,
-            why="x and -x cancel, modulo the width as well.",
-        )
-        for name, match, replace in CANCELLED
-    ),
-    *(
-        rule(
-            f"{name}_of_finite", match=match, replace=replace, phase=CANONICALIZE, kind=REASSOCIATES,
-            when=lambda x, y: is_finite(x), why="x and -x cancel where x is finite.",
-        )
-        for name, match, replace in CANCELLED
-    ),
-    *(
-        rule(
-            name, match=match, replace=replace, phase=CANONICALIZE, kind=NAN_UNSAFE,
-            why="x and -x cancel; NaN where x is NaN or infinite.",
-        )
-        for name, match, replace in CANCELLED
-    ),
-)  # fmt: skip
+def _is_finite_first(x: Variable, y: Variable) -> bool:
+    return is_finite(x)
+
+
+CANCELLING: Final[dict[frozenset[str] | Callable[..., bool], str]] = {
+    INTEGER: EXACT,
+    _is_finite_first: REASSOCIATES,
+    FLOATING: NAN_UNSAFE,
+}
 
 
 RULES = (
-    rule(
-        "add_zero_integer",
-        match=lambda x: x + 0,
-        replace=lambda x: x,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=INTEGER,
-        why="0 is neutral.",
-    ),
-    rule(
-        "subtract_zero_integer",
-        match=lambda x: x - 0,
-        replace=lambda x: x,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=INTEGER,
-        why="0 is neutral.",
-    ),
-    rule(
-        "zero_minus_integer",
-        match=lambda x: 0 - x,
-        replace=lambda x: -x,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=INTEGER,
-        why="A change of sign has one form.",
-    ),
     node_rule(
         "add_minus_zero",
         keys=(add,),
@@ -179,25 +132,25 @@ RULES = (
         apply=_subtract_zero,
         phase=CANONICALIZE,
         kind=EXACT,
-        why="x - 0.0 is x, -0.0 included.",
+        why="x - 0 is x, of floats -0.0 included.",
         example=lambda x: x - 0.0,
         below=(Constant,),
     ),
-    rule(
+    *cases(
         "add_zero",
         match=lambda x: x + 0,
         replace=lambda x: x,
         phase=CANONICALIZE,
-        kind=SIGNED_ZERO,
-        why="-0.0 + 0.0 is 0.0; every other x stays.",
+        kind={INTEGER: EXACT, FLOATING: SIGNED_ZERO},
+        why="0 is neutral; -0.0 + 0.0 is 0.0.",
     ),
-    rule(
+    *cases(
         "zero_minus",
         match=lambda x: 0 - x,
         replace=lambda x: -x,
         phase=CANONICALIZE,
-        kind=SIGNED_ZERO,
-        why="0.0 - 0.0 is 0.0, and -0.0 after.",
+        kind={INTEGER: EXACT, FLOATING: SIGNED_ZERO},
+        why="A change of sign has one form; 0.0 - 0.0 is 0.0, and -0.0 after.",
     ),
     node_rule(
         "positive_constant_term",
@@ -218,31 +171,13 @@ RULES = (
         dtypes=REAL,
         why="A multiple has one form, in which constants meet.",
     ),
-    rule(
-        "subtract_itself_integer",
-        match=lambda x: x - x,
-        replace=lambda x: 0,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=INTEGER,
-        why="Integers have no NaN.",
-    ),
-    rule(
-        "subtract_itself_of_finite",
-        match=lambda x: x - x,
-        replace=lambda x: 0,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        when=is_finite,
-        why="The difference of a finite number and itself is 0.0.",
-    ),
-    rule(
+    *cases(
         "subtract_itself",
         match=lambda x: x - x,
         replace=lambda x: 0,
         phase=CANONICALIZE,
-        kind=NAN_UNSAFE,
-        why="NaN where x is NaN or infinite.",
+        kind={INTEGER: EXACT, is_finite: EXACT, FLOATING: NAN_UNSAFE},
+        why="The difference of a finite number and itself is 0; NaN where x is NaN or infinite.",
     ),
     rule(
         "subtract_negative",
@@ -262,22 +197,13 @@ RULES = (
         dtypes=REAL,
         why="x + (-y) is x - y, bit for bit.",
     ),
-    rule(
+    *cases(
         "negative_of_difference",
         match=lambda x, y: -(x - y),
         replace=lambda x, y: y - x,
         phase=CANONICALIZE,
-        kind=SIGNED_ZERO,
-        why="-(x - x) is -0.0, x - x is 0.0.",
-    ),
-    rule(
-        "negative_of_integer_difference",
-        match=lambda x, y: -(x - y),
-        replace=lambda x, y: y - x,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=INTEGER,
-        why="One difference, modulo the width as well.",
+        kind={INTEGER: EXACT, FLOATING: SIGNED_ZERO},
+        why="One difference, modulo the width as well; -(x - x) is -0.0, x - x is 0.0.",
     ),
     node_rule(
         "negative_of_shifted",
@@ -309,5 +235,28 @@ RULES = (
         example=lambda x: cast_variable(x, "int64") + 3 + 2,
         below=(Constant,),
     ),
-    *CANCELLING,
+    *cases(
+        "sum_minus_term",
+        match=lambda x, y: (x + y) - x,
+        replace=lambda x, y: y,
+        phase=CANONICALIZE,
+        kind=CANCELLING,
+        why="x and -x cancel, modulo the width as well; NaN where x is NaN or infinite.",
+    ),
+    *cases(
+        "difference_plus_term",
+        match=lambda x, y: (y - x) + x,
+        replace=lambda x, y: y,
+        phase=CANONICALIZE,
+        kind=CANCELLING,
+        why="x and -x cancel, modulo the width as well; NaN where x is NaN or infinite.",
+    ),
+    *cases(
+        "difference_minus_term",
+        match=lambda x, y: (x - y) - x,
+        replace=lambda x, y: -y,
+        phase=CANONICALIZE,
+        kind=CANCELLING,
+        why="x and -x cancel, modulo the width as well; NaN where x is NaN or infinite.",
+    ),
 )

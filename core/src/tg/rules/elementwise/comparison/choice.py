@@ -6,26 +6,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tg.graph.facts import holds
 from tg.graph.nodes import Constant
-from tg.ops.elementwise.arithmetic import absolute, add, divide, maximum, minimum, multiply, negative, subtract
+from tg.ops.elementwise.arithmetic import absolute, add, divide, multiply, negative, subtract
 from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.comparison import (
     equal,
-    greater,
-    greater_equal,
     less,
-    less_equal,
     logical_and,
     logical_not,
     logical_or,
-    not_equal,
     where,
 )
 from tg.ops.elementwise.record import Elementwise, align_ranks
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, SIGNED_ZERO
-from tg.rewrite.rule import FLOATING, node_rule, rule
+from tg.rewrite.rule import node_rule, rule
 from tg.rules.elementwise.arithmetic import is_scalar_constant
 from tg.rules.elementwise.comparison.implied import implies
 from tg.rules.elementwise.comparison.masked import is_zero, zero_of
@@ -33,13 +28,10 @@ from tg.types.dtypes import is_float
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
-    from tg.rewrite.rule import Rule
 
 BOOL: Final = frozenset({"bool"})
-SIGNED_INTEGER: Final = frozenset(("int8", "int16", "int32", "int64"))
 BETWEEN: Final = (add, subtract, multiply, divide, negative)
 MOST_BETWEEN: Final = 4  # nodes that are made again, as others may read them too
-INTEGER: Final = SIGNED_INTEGER | {"uint8", "uint16", "uint32", "uint64"}
 
 
 def _known_condition(node: Apply, outputs: Any) -> Variable | None:
@@ -177,27 +169,6 @@ def _applied(op: Any, operands: list[Any]) -> Constant:
     return Constant(np.asarray(value))
 
 
-def _has_no_nan(*operands: Variable) -> bool:
-    return all(holds(v, "not_nan") for v in operands)
-
-
-def _alike(name: str, match: Any, replace: Any, why: str, *, when: Any = None) -> tuple[Rule, Rule]:
-    """A rule that is exact for integers, and for floats up to the signs of zeros."""
-    about = {"match": match, "replace": replace, "phase": CANONICALIZE, "why": why}
-    return (
-        rule(f"integer_{name}", kind=EXACT, dtypes=INTEGER, **about),
-        rule(name, kind=SIGNED_ZERO, dtypes=FLOATING, when=when, **about),
-    )
-
-
-def _chosen_by(fn: Any, *, exchanged: bool) -> Any:
-    return (lambda x, y: where(fn(x, y), y, x)) if exchanged else (lambda x, y: where(fn(x, y), x, y))
-
-
-def _absolute_by(fn: Any, *, below: bool) -> Any:
-    return (lambda x: where(fn(x, 0), -x, x)) if below else (lambda x: where(fn(x, 0), x, -x))
-
-
 RULES = (
     node_rule(
         "where_known",
@@ -300,69 +271,20 @@ RULES = (
         ),
         below=(where, Cast),
     ),
-    *_alike(
+    rule(
         "where_equal",
-        lambda x, y: where(equal(x, y), x, y),
-        lambda x, y: y,
-        "Where they are equal either will do.",
+        match=lambda x, y: where(equal(x, y), x, y),
+        replace=lambda x, y: y,
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        why="Where they are equal either will do.",
     ),
-    *_alike(
-        "where_not_equal",
-        lambda x, y: where(not_equal(x, y), x, y),
-        lambda x, y: x,
-        "Where they are equal either will do.",
-    ),
-    *(
-        one
-        for fn in (less, less_equal)
-        for one in (
-            *_alike(
-                f"minimum_from_{fn.name}",
-                _chosen_by(fn, exchanged=False),
-                minimum,
-                "One op in place of two; among NaN it would be another choice.",
-                when=_has_no_nan,
-            ),
-            *_alike(
-                f"maximum_from_{fn.name}",
-                _chosen_by(fn, exchanged=True),
-                maximum,
-                "One op in place of two; among NaN it would be another choice.",
-                when=_has_no_nan,
-            ),
-        )
-    ),
-    *(
-        rule(
-            f"{kind}absolute_from_{fn.name}",
-            match=_absolute_by(fn, below=fn in (less, less_equal)),
-            replace=absolute,
-            phase=CANONICALIZE,
-            kind=EXACT if kind else SIGNED_ZERO,
-            dtypes=SIGNED_INTEGER if kind else FLOATING,
-            why="One op in place of three.",
-        )
-        for fn in (less, less_equal, greater, greater_equal)
-        for kind in ("integer_", "")
-    ),
-    *(
-        one
-        for fn in (greater, greater_equal)
-        for one in (
-            *_alike(
-                f"maximum_from_{fn.name}",
-                _chosen_by(fn, exchanged=False),
-                maximum,
-                "One op in place of two; among NaN it would be another choice.",
-                when=_has_no_nan,
-            ),
-            *_alike(
-                f"minimum_from_{fn.name}",
-                _chosen_by(fn, exchanged=True),
-                minimum,
-                "One op in place of two; among NaN it would be another choice.",
-                when=_has_no_nan,
-            ),
-        )
+    rule(
+        "absolute_from_less",
+        match=lambda x: where(less(x, 0), -x, x),
+        replace=absolute,
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        why="One op in place of three.",
     ),
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tg.graph.facts import holds
-from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply
+from tg.ops.elementwise.arithmetic import multiply
 from tg.ops.elementwise.bitwise import bitwise_and, bitwise_invert, bitwise_or, bitwise_xor
 from tg.ops.elementwise.comparison import (
     equal,
@@ -43,11 +43,9 @@ EQUATIONS: Final[tuple[tuple[str, Any, Any, str], ...]] = (
     ("or_true", lambda x: logical_or(x, True), lambda x: True, "True decides."),
     ("or_itself", lambda x: logical_or(x, x), lambda x: x, "x or x is x."),
     ("xor_false", lambda x: logical_xor(x, False), lambda x: x, "False is neutral."),
-    ("xor_true", lambda x: logical_xor(x, True), logical_not, "True turns the other round."),
     ("xor_itself", lambda x: logical_xor(x, x), lambda x: False, "x never differs from x."),
     ("and_complement", lambda x: logical_and(x, logical_not(x)), lambda x: False, "One of them is False."),
     ("or_complement", lambda x: logical_or(x, logical_not(x)), lambda x: True, "One of them is True."),
-    ("xor_complement", lambda x: logical_xor(x, logical_not(x)), lambda x: True, "One of them is True."),
     (
         "and_of_or",
         lambda x, y: logical_and(x, logical_or(x, y)),
@@ -96,20 +94,10 @@ EQUATIONS: Final[tuple[tuple[str, Any, Any, str], ...]] = (
         lambda x, y: logical_not(logical_and(x, y)),
         "One negation in place of two.",
     ),
-    (
-        "xor_of_not",
-        lambda x, y: logical_xor(logical_not(x), y),
-        lambda x, y: logical_not(logical_xor(x, y)),
-        "Negations move outwards, where they meet.",
-    ),
     ("and_from_multiply", multiply, logical_and, "A product of truths is their conjunction."),
-    ("and_from_minimum", minimum, logical_and, "The smaller of two truths is their conjunction."),
-    ("or_from_add", add, logical_or, "A sum of truths is their disjunction."),
-    ("or_from_maximum", maximum, logical_or, "The larger of two truths is their disjunction."),
     ("and_from_bits", bitwise_and, logical_and, "One form for what other rules look for."),
     ("or_from_bits", bitwise_or, logical_or, "One form for what other rules look for."),
     ("xor_from_bits", bitwise_xor, logical_xor, "One form for what other rules look for."),
-    ("xor_from_not_equal", not_equal, logical_xor, "One form for what other rules look for."),
     (
         "not_xor_from_equal",
         equal,
@@ -171,15 +159,6 @@ RULES = (
         dtypes=ANY - BOOL,
         why="One op; also for NaN, which is not equal to anything.",
     ),
-    rule(
-        "equal_from_not",
-        match=lambda x, y: logical_not(not_equal(x, y)),
-        replace=equal,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=ANY - BOOL,
-        why="One op; also for NaN, which is not equal to anything.",
-    ),
     *(
         rule(
             f"{other.name}_from_not",
@@ -204,15 +183,6 @@ RULES = (
             why="One comparison in place of two; NaN fulfils none.",
         )
         for strict, joined in ((less, less_equal), (greater, greater_equal))
-    ),
-    rule(
-        "equal_from_bounds",
-        match=lambda x, y: logical_and(less_equal(x, y), greater_equal(x, y)),
-        replace=equal,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=ORDERED - BOOL,
-        why="One comparison in place of two; NaN fulfils none.",
     ),
     rule(
         "not_finite_from_or",

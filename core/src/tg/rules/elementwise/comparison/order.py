@@ -8,7 +8,7 @@ import numpy as np
 
 from tg.graph.facts import holds
 from tg.graph.nodes import Constant
-from tg.ops.elementwise.arithmetic import absolute, add, negative, subtract
+from tg.ops.elementwise.arithmetic import absolute, negative
 from tg.ops.elementwise.cast import Cast, convert
 from tg.ops.elementwise.comparison import (
     equal,
@@ -20,7 +20,7 @@ from tg.ops.elementwise.comparison import (
     not_equal,
 )
 from tg.rewrite.phases import CANONICALIZE, EXACT
-from tg.rewrite.rule import FLOATING, INTEGER, NUMBERS, node_rule, rule
+from tg.rewrite.rule import node_rule, rule
 from tg.rules.elementwise.arithmetic import is_finite, is_scalar_constant
 from tg.rules.elementwise.cast import holds as has_values
 from tg.types.dtypes import is_complex, is_float, is_integer
@@ -145,27 +145,6 @@ def _of_negative(node: Apply, outputs: Any) -> Variable | None:
     return EXCHANGED[fn](x.inputs[0], Constant(np.asarray(-c.data)))
 
 
-def _of_integer_sum(node: Apply, outputs: Any) -> Variable | None:
-    """x + 2 == 5 as x == 3: integers wrap, so that for each sum there is one x."""
-    y, d = node.inputs
-    if not is_integer(y.type.dtype) or not is_scalar_constant(d):
-        return None
-    x, c = y.inputs
-    if not is_scalar_constant(c):
-        return None
-    with np.errstate(all="ignore"):
-        value = (np.subtract if y.op is add.op else np.add)(d.data, c.data.reshape(()))  # type: ignore[attr-defined]
-    return node.op(x, Constant(np.asarray(value)))  # type: ignore[no-any-return]
-
-
-def _between_negatives(fn: Any) -> Any:
-    return lambda x, y: fn(-x, -y)
-
-
-def _difference_with_zero(fn: Any) -> Any:
-    return lambda x, y: fn(x - y, 0)
-
-
 RULES = (
     node_rule(
         "comparison_with_constant_second",
@@ -217,38 +196,12 @@ RULES = (
         example=lambda x: less(-x, np.array(2, x.type.numpy_dtype)),
         below=(negative,),
     ),
-    node_rule(
-        "equality_of_integer_sum",
-        keys=(equal, not_equal),
-        apply=_of_integer_sum,
+    rule(
+        "less_of_negatives",
+        match=lambda x, y: less(-x, -y),
+        replace=greater,
         phase=CANONICALIZE,
         kind=EXACT,
-        why="Integers wrap, so that there is one x for each sum.",
-        example=lambda x: equal(Cast("int8")(x) + np.int8(100), np.int8(-100)),
-        below=(add, subtract),
-    ),
-    *(
-        rule(
-            f"{fn.name}_of_negatives",
-            match=_between_negatives(fn),
-            replace=EXCHANGED[fn],
-            phase=CANONICALIZE,
-            kind=EXACT,
-            dtypes=FLOATING if fn in ORDERINGS else NUMBERS,
-            why="The signs exchange the sides.",
-        )
-        for fn in COMPARISONS
-    ),
-    *(
-        rule(
-            f"{fn.name}_of_integer_difference",
-            match=_difference_with_zero(fn),
-            replace=fn,
-            phase=CANONICALIZE,
-            kind=EXACT,
-            dtypes=INTEGER,
-            why="Integers wrap, so that a difference is 0 of equal ones only.",
-        )
-        for fn in (equal, not_equal)
+        why="The signs exchange the sides.",
     ),
 )

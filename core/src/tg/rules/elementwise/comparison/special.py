@@ -17,7 +17,6 @@ from tg.ops.elementwise.comparison import (
     less,
     less_equal,
     logical_not,
-    not_equal,
 )
 from tg.ops.elementwise.complex import conjugate
 from tg.ops.elementwise.exponential import exp, exp2, expm1, sigmoid, softplus
@@ -77,28 +76,21 @@ def _itself(fn: Any) -> Any:
     return lambda x: fn(x, x)
 
 
-def _known(*, value: bool) -> Any:
-    return lambda x: value
-
-
 RULES = (
-    *(
-        rule(
-            f"{fn.name}_itself",
-            match=_itself(fn),
-            replace=_known(value=value),
-            phase=CANONICALIZE,
-            kind=EXACT,
-            dtypes=TOTAL,
-            why="There is no NaN among integers; lengths are compared so.",
-        )
-        for fn, value in ((equal, True), (less_equal, True), (greater_equal, True), (not_equal, False))
+    rule(
+        "equal_itself",
+        match=lambda x: equal(x, x),
+        replace=lambda x: True,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        dtypes=TOTAL,
+        why="There is no NaN among integers; lengths are compared so.",
     ),
     *(
         rule(
             f"{fn.name}_itself",
             match=_itself(fn),
-            replace=_known(value=False),
+            replace=lambda x: False,
             phase=CANONICALIZE,
             kind=EXACT,
             dtypes=ANY,
@@ -117,15 +109,6 @@ RULES = (
             why="It asks whether x is NaN.",
         )
         for fn in (equal, less_equal, greater_equal)
-    ),
-    rule(
-        "not_equal_itself_with_nan",
-        match=lambda x: not_equal(x, x),
-        replace=isnan,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=INEXACT,
-        why="It asks whether x is NaN.",
     ),
     node_rule(
         "finiteness_by_facts",

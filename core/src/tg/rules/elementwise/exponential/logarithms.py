@@ -24,7 +24,6 @@ from tg.ops.elementwise.comparison import equal, greater, where
 from tg.ops.elementwise.exponential import (
     LN2,
     exp,
-    exp2,
     expm1,
     log,
     log1mexp,
@@ -144,15 +143,6 @@ RULES = (
         phase=STABILIZE,
         kind=REASSOCIATES,
         why="log(1 - x) has lost every digit of x once |x| < eps.",
-    ),
-    rule(
-        "log1p_of_minus_one",
-        match=lambda x: log1p(x - 1),
-        replace=log,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        when=lambda x: holds(x, "nonnegative"),
-        why="x - 1 has lost the digits of a small x.",
     ),
     rule(
         "exp_minus_one",
@@ -297,12 +287,8 @@ RULES = (
         )
         for name, match, replace, why in (
             ("log_of_exp", lambda x: log(exp(x)), lambda x: x, OVERFLOWS),
-            ("log2_of_exp2", lambda x: log2(exp2(x)), lambda x: x, "Infinite where exp2(x) overflows or vanishes."),
             ("log1p_of_expm1", lambda x: log1p(expm1(x)), lambda x: x, OVERFLOWS),
             ("exp_of_log", lambda x: exp(log(x)), lambda x: x, "NaN where x is below 0."),
-            ("exp2_of_log2", lambda x: exp2(log2(x)), lambda x: x, "NaN where x is below 0."),
-            ("expm1_of_log1p", lambda x: expm1(log1p(x)), lambda x: x, "NaN where x is below -1."),
-            ("exp_of_log1p", lambda x: exp(log1p(x)), lambda x: x + 1, "NaN where x is below -1."),
         )
     ),
 )
@@ -321,7 +307,6 @@ FORMS = (
         for name, match, replace in (
             ("sech_from_quotient", lambda c, x: c / cosh(x), lambda c, x: c * sech(x)),
             ("sech_squared_from_quotient", lambda c, x: c / square(cosh(x)), lambda c, x: c * square(sech(x))),
-            ("sech_squared_from_power", lambda c, x: c / cosh(x) ** 2, lambda c, x: c * square(sech(x))),
         )
     ),
     rule(

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.ops.elementwise.arithmetic import add, divide, multiply, power, sqrt, subtract
+from tg.ops.elementwise.arithmetic import add, divide, multiply, power, subtract
 from tg.ops.elementwise.exponential import exp, exp2
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, REASSOCIATES, SPECIALIZE
-from tg.rewrite.rule import Pass, node_rule, rule
+from tg.rewrite.rule import Pass, node_rule
 from tg.rules.elementwise.arithmetic.scalars import exact
 from tg.rules.elementwise.arithmetic.trees import is_shaped_like
 from tg.types.dtypes import is_float
@@ -64,14 +64,6 @@ RULES = (
         why="An exponential is cheaper than a power, and overflows later.",
         example=lambda x: exp(x) ** 2.5,
         below=(exp, exp2),
-    ),
-    rule(
-        "root_of_exponential",
-        match=lambda x: sqrt(exp(x)),
-        replace=lambda x: exp(x * 0.5),
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="A product is cheaper than a root, and the exponential overflows later.",
     ),
 )
 

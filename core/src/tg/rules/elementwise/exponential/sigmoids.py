@@ -136,12 +136,6 @@ FORMS: Final[tuple[tuple[str, Callable[..., Any], Callable[..., Any], str], ...]
         "One op, which does so itself.",
     ),
     (
-        "softplus_from_maximum_in_sum",
-        lambda x, y: y + maximum(x, 0) + softplus(-absolute(x)),
-        lambda x, y: y + softplus(x),
-        "One op, which does so itself.",
-    ),
-    (
         "softplus_from_maximum_in_difference",
         lambda x, y: y - maximum(x, 0) - softplus(-absolute(x)),
         lambda x, y: y - softplus(x),
@@ -172,28 +166,10 @@ FORMS: Final[tuple[tuple[str, Callable[..., Any], Callable[..., Any], str], ...]
         "inf / inf is NaN once cosh(x) overflows.",
     ),
     (
-        "sinh_from_exps",
-        lambda x: (exp(x) - exp(-x)) * 0.5,
-        sinh,
-        "The difference has lost the digits of a small x.",
-    ),
-    (
         "sinh_from_exps_over_two",
         lambda x: (exp(x) - exp(-x)) / 2,
         sinh,
         "The difference has lost the digits of a small x.",
-    ),
-    (
-        "cosh_from_exps",
-        lambda x: (exp(x) + exp(-x)) * 0.5,
-        cosh,
-        "One function in place of two.",
-    ),
-    (
-        "cosh_from_exps_over_two",
-        lambda x: (exp(x) + exp(-x)) / 2,
-        cosh,
-        "One function in place of two.",
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Rules of the Bessel functions of orders 0 and 1: even and odd ones, and logarithms of those that overflow."""
+"""Rules of the Bessel functions of orders 0 and 1: logarithms of those that overflow."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from tg.ops.elementwise.arithmetic import absolute
 from tg.ops.elementwise.comparison import greater, where
 from tg.ops.elementwise.exponential import log
-from tg.ops.elementwise.special.bessel import i0, i0e, i1, i1e, j0, j1
+from tg.ops.elementwise.special.bessel import i0, i0e, i1, i1e
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import REASSOCIATES, STABILIZE
 from tg.rewrite.rule import rule
-from tg.rules.elementwise.trigonometric import even, odd
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
@@ -37,4 +36,4 @@ def _logarithm(fn: ElementwiseFunction, scaled: ElementwiseFunction) -> Rule:
     )
 
 
-RULES = (*even(i0, i0e, j0), *odd(i1, i1e, j1), _logarithm(i0, i0e), _logarithm(i1, i1e))
+RULES = (_logarithm(i0, i0e), _logarithm(i1, i1e))

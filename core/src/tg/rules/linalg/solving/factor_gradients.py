@@ -31,9 +31,9 @@ from tg.ops.shape import ExpandDims, Squeeze, expand_dims_at, matrix_transpose, 
 from tg.rewrite.phases import REASSOCIATES, STABILIZE
 from tg.rewrite.rule import node_rule
 from tg.rules.contraction.products import is_all_zero
-from tg.rules.diagonal import below_of
 from tg.rules.elementwise.arithmetic import is_scalar_constant
 from tg.rules.linalg.solving.structure import bounded, definite
+from tg.rules.linalg.solving.triangles import below_of
 from tg.rules.shape import made_by
 from tg.rules.shape.moved import Moved, untransposed
 from tg.types.dtypes import is_complex
