@@ -26,7 +26,7 @@ from tests.enumerate.values import drawn
 from tests.fuzz.perturbation import one_way
 from tests.mutants.changes import again, with_field
 from tests.mutants.variations import REFUSED, builders, closed
-from tests.unit.rewrite.examine import Data, keeping_promises
+from tests.unit.rules.examine import Data, keeping_promises
 from tg.functions.formula import formulas
 from tg.gradient.stable import stable
 from tg.graph.traversal import sorted_applies

@@ -6,7 +6,7 @@ import numpy as np
 
 import tg
 from tests.fuzz.noise import limits
-from tests.unit.rewrite.examine import hostile, moderate
+from tests.unit.rules.examine import hostile, moderate
 from tg.graph.nodes import Constant, apply
 from tg.graph.traversal import sorted_applies
 from tg.ops.elementwise.arithmetic import gate

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from tests.mutants import syntax, terms
 from tests.mutants.reviewed import EQUIVALENT
 from tests.mutants.trial import SEARCH, Verdict, family_of, interleaved, pool, searched, tried
-from tests.unit.rewrite.examine import Examination, Flaw, too_weak
-from tests.unit.rewrite.test_rules import REVIEWED
+from tests.unit.rules.examine import Examination, Flaw, too_weak
+from tests.unit.rules.test_rules import REVIEWED
 from tg.rewrite.rule import Equation
 
 

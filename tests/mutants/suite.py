@@ -12,7 +12,7 @@ import pytest
 from tests.enumerate.run import EndlessError, limited
 from tests.mutants.trial import ENDLESS, Verdict, codes_run
 
-TESTS = ("tests/unit/rewrite", "tests/replay", "tests/programs")
+TESTS = ("tests/unit/rewrite", "tests/unit/rules", "tests/replay", "tests/programs")
 LEFT_OUT = ("keeps_the_promise", "says_what_it_is", "names_are_unique", "class_that_is_weaker")
 LONGEST = 1.0  # seconds of a test that is called so often
 SECONDS = 6.0

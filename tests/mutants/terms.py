@@ -7,7 +7,7 @@ import functools
 from typing import NamedTuple
 
 import tg
-from tests.unit.rewrite.examine import subjects
+from tests.unit.rules.examine import subjects
 from tg.ops.elementwise.arithmetic import gate
 from tg.rewrite.pattern import Pattern, PatternNode, PatternVariable, term_of
 from tg.rewrite.phases import EXACT

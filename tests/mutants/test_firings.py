@@ -14,7 +14,7 @@ LATE = {  # which fire in few of the programs around them, or in those of the re
 }  # fmt: skip
 
 
-BY_EXPANSION = {"scan_repetition_of_expansions"}  # of what a backend has no rule for: unit/rewrite/test_repetition.py
+BY_EXPANSION = {"scan_repetition_of_expansions"}  # of what a backend has no rule for: unit/rules/test_repetition.py
 
 
 def missing(rewrites, most=None):

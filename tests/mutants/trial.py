@@ -2,7 +2,7 @@
 
 Programs are rewritten by one rule alone, so that nothing hides what it did. Where the program that comes out is the one
 that the rule makes unmutated there is nothing to see; else it is computed for hostile arrays, and the mutant is killed
-if it breaks the promise of the rule's class (`tests.unit.rewrite.examine`) where the rule itself keeps it. It is killed
+if it breaks the promise of the rule's class (`tests.unit.rules.examine`) where the rule itself keeps it. It is killed
 as well if it raises, does not end, or leaves a rule that does not fire in a program whose text the suite holds (its
 example, a form of it, what it met in the replay corpus) or in fewer than before, that fires there and changes nothing,
 or that leaves more to compute there; and by tests of the suite that run it and fail.
@@ -25,7 +25,7 @@ from tests.mutants import syntax
 from tests.mutants.changes import LAST
 from tests.mutants.reviewed import OVERFLOWING
 from tests.mutants.variations import FEW, alone, builders, kept, reworked, trials, variations
-from tests.unit.rewrite.examine import Examination, Flaw
+from tests.unit.rules.examine import Examination, Flaw
 from tg.ops.contraction import MatMul
 from tg.rules.catalog import PASSES, RULES
 

@@ -18,7 +18,7 @@ import tg
 from tests.fuzz.noise import is_inexact, limits
 from tests.mutants.changes import LAST, again, edited, in_context, operand
 from tests.mutants.forms import FORMS
-from tests.unit.rewrite.examine import (
+from tests.unit.rules.examine import (
     PREPARED,
     Data,
     One,
@@ -77,7 +77,7 @@ class Program(NamedTuple):
         return self.origin.startswith(("plain", "form")) and not is_changed
 
     def subject(self, after):
-        """As `tests.unit.rewrite.examine` has it."""
+        """As `tests.unit.rules.examine` has it."""
         first = self.before.input_types[0] if self.before.arity else None
         dtype, shape = (first.dtype, first.shape) if first is not None else ("float64", ())
         return Subject(f"{self.origin}: {dtype}", shape, self.before.arity, self.before, after)

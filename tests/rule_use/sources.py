@@ -39,9 +39,9 @@ REPORTS = (
     "tests/unit/gradient/test_stable_forms.py",
     "tests/unit/gradient/test_where_exponentials_overflow.py",
     "tests/unit/gradient/test_given.py",
-    "tests/unit/rewrite/test_stability.py",
-    "tests/unit/rewrite/test_stable_choices.py",
-    "tests/unit/rewrite/test_tails.py",
+    "tests/unit/rules/test_stability.py",
+    "tests/unit/rules/test_stable_choices.py",
+    "tests/unit/rules/test_tails.py",
 )
 SIZES = {"wide": 60, "mix": 30, "deep": 60}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tg
-from tests.unit.rewrite.test_indexing import Plugin, rewritten
+from tests.unit.rules.test_indexing import Plugin, rewritten
 from tg.ops.elementwise.comparison import logical_or, where
 from tg.ops.loops import Cond, Scan
 from tg.rules.catalog import PASSES, RULES

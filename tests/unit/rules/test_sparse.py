@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tg
-from tests.unit.rewrite.test_indexing import both, ops_of
+from tests.unit.rules.test_indexing import both, ops_of
 from tg.graph.interpret import interpret
 from tg.graph.nodes import Constant
 from tg.ops.elementwise.record import Elementwise

@@ -5,7 +5,7 @@ import pytest
 
 import tg
 from tests.fuzz.perturbation import Expectation
-from tests.unit.rewrite.examine import Examination, Flaw, One, admitted, builder, too_weak
+from tests.unit.rules.examine import Examination, Flaw, One, admitted, builder, too_weak
 from tg import plugin
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret

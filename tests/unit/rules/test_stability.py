@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import tg
-from tests.unit.rewrite.examine import One
+from tests.unit.rules.examine import One
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.graph.text import to_text

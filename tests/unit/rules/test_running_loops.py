@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tg
-from tests.unit.rewrite.examine import Examination
-from tests.unit.rewrite.test_indexing import Plugin, rewritten
+from tests.unit.rules.examine import Examination
+from tests.unit.rules.test_indexing import Plugin, rewritten
 from tg import plugin
 from tg.graph.interpret import interpret
 from tg.ops.loops import Scan

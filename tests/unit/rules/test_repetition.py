@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tg
-from tests.unit.rewrite.test_indexing import Plugin, rewritten
+from tests.unit.rules.test_indexing import Plugin, rewritten
 from tg.graph.interpret import interpret
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.loops import Scan

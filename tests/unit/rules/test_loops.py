@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tg
-from tests.unit.rewrite.test_indexing import Plugin, rewritten
+from tests.unit.rules.test_indexing import Plugin, rewritten
 from tg.errors import BoundsError, ShapeError, TgError
 from tg.graph.checks import Descriptor
 from tg.graph.frozen import FrozenGraph

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tg
-from tests.unit.rewrite.examine import One, admitted
+from tests.unit.rules.examine import One, admitted
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.rewrite.driver import rewrite
