@@ -101,25 +101,6 @@ KNOWN_MASKS = tuple(
         lambda x: x[0] > 0,
     )
 )
-CHOSEN = tuple(
-    of((5,), (5,))(form)
-    for form in (
-        lambda x, y: Gather((-1,))(tg.where(x > y, x, y), Nonzero()(x > y)),
-        lambda x, y: Gather((-1,))(tg.where(x > y, x, y), Nonzero()(y > x)),
-        lambda x, y: Gather((-1,))(tg.where(x > y, 2.0, y), Nonzero()(x > y)),
-        lambda x, y: Gather((-1,))(tg.where(x > y, x[:1], y), Nonzero()(x > y)),
-        lambda x, y: Gather((-1,))(tg.where(x > y, x[0], y), Nonzero()(x > y)),
-        lambda x, y: Gather((-1,))(tg.maximum(x, y), Nonzero()(x > y)),
-        lambda x, y: Gather((-1,))(tg.where(x > y, x, y), iota(3)),
-    )
-) + tuple(
-    of((5, 5), (5,))(form)
-    for form in (
-        lambda x, y: Gather((-1,))(tg.where(x > y, x, y), Nonzero()(y > 0)),
-        lambda x, y: Gather((-1,))(tg.where(y > 0, x, y), Nonzero()(y > 0)),
-        lambda x, y: Gather((-2, -1))(tg.where(x > y, x, y), Nonzero()(y > 0), Nonzero()(y > 0)),
-    )
-)
 STEPS = tuple(
     of(shape)(lambda x, i=i, fn=fn, a=a: Scatter((a,), fn)(x, Gather((a,))(x, i(x.shape[a])) * 3, i(x.shape[a])))
     for shape in (KNOWN, UNKNOWN, (6,), (2, 6, 5))
@@ -132,25 +113,3 @@ SCATTER_ZEROS = tuple(
     for fn in (None, tg.add, tg.multiply)
     for c in (lambda x: zeros_like(x[:3]), lambda x: tg.full((3, 5), -0.0, dtype=x.dtype), lambda x: x[:3])
 )
-
-
-def scattered_twice(i, j, f, g, axis):
-    def form(x):
-        below = Scatter((-2,), f)(x, x[: AT[i].data.size], AT[i])
-        return Scatter((axis,), g)(below, given(x, axis, j) * 2, AT[j])
-
-    return of(KNOWN)(form)
-
-
-SCATTER_TWICE = tuple(
-    scattered_twice(i, j, f, g, axis)
-    for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 3), (3, 0))
-    for f in (None, tg.add, tg.maximum)
-    for g in (None, tg.add, tg.maximum)
-    for axis in (-2, -1)
-)
-
-
-def given(x, axis, j):
-    n = AT[j].data.size
-    return x[1 : 1 + n] if axis == -2 else tg.swapaxes(x, 0, 1)[1 : 1 + n]

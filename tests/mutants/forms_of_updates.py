@@ -68,11 +68,6 @@ ONE_WRITE = (
         ((1, 1), (2, -1), 1, 1),
     )),
 )  # fmt: skip
-BY_ZEROS = (
-    *(f for p, w in WRITES for f in both(writes(p, w, zeros_like), INDEX)[:1]),
-    *(of(KNOWN)(lambda x, c=c: x.at[1:3].add(np.full((2, 5), c, x.type.numpy_dtype))) for c in (0, -0.0, 1)),
-    *(of(KNOWN)(lambda x, c=c: x.at[1:3].add(tg.broadcast_to(tg.cast(c, x.dtype), (2, 5)))) for c in (0, -0.0, 1)),
-)
 INTO_ZEROS = (
     *(f for p, w in WRITES for f in both(write_into(zeros, p, w), INDEX)),
     *(of(KNOWN, INDEX)(write_into(lambda x: x * 0 + 1, p, "add")) for p in PLACES[:4]),
@@ -82,25 +77,6 @@ INTO_ZEROS = (
         )
         for (p, q), w in itertools.product(some(itertools.product(PLACES, PLACES), 40, 1), ("set", "add"))
     ),
-)
-OWN_VALUES = (
-    *(
-        f
-        for p, q in (*((p, p) for p in PLACES), *some(itertools.product(PLACES, PLACES), 20, 2))
-        for w in ("set", "add")
-        for f in both(lambda x, k, p=p, q=q, w=w: written(x, p(k), w, x[q(k)]), INDEX)
-    ),
-    *(
-        of(KNOWN)(
-            lambda x, a=a, b=b: written(tg.full(KNOWN, a, dtype=x.dtype), slice(1, 3), "set", tg.cast(b, x.dtype)) + x
-        )
-        for a, b in ((1, 1), (1, 2), (0, 0), (0.0, -0.0))
-    ),
-    *(
-        of(KNOWN)(lambda x, w=w: written(tg.full(KNOWN, 1, dtype=x.dtype), slice(1, 3), w, tg.cast(1, x.dtype)) + x)
-        for w in WAYS
-    ),
-    of(KNOWN, KNOWN)(lambda x, y: x.at[1:3].set(y[1:3])),
 )
 TWO_WRITES = tuple(
     f
@@ -213,7 +189,6 @@ CHAINS = tuple(
         lambda x, y, k: y + x.at[1:3].add(x[:2]).at[2:4].add(x[:2]),
     )
 )
-DIFFERENCES = with_sparse(lambda s, y: y - s, lambda s, y: s - y, lambda s, y: y[:1] - s)
 KEEPS = with_sparse(
     gate,
     lambda s, y: gate(s, y[:1]),

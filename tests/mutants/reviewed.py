@@ -8,7 +8,6 @@ ORDERS = (
 ALIKE = "At the place where one formula follows the other both have one value, but for its last digit."
 BOUND = "It keeps finite what is not chosen beyond the place where the formulas follow one another, as the other does."
 
-NO_OTHER = "Two dtypes of so many digits are one, and a cast to the dtype that a value has is none."
 BY_ONE = "A quotient by 1 is the number itself, a remainder 0: neither is an atom."
 SIGN_OF_EXTREME = (
     "Which of two zeros an extreme is each backend says; the reference goes on from piece to piece as in one array."
@@ -52,7 +51,6 @@ EQUIVALENT: dict[str, str] = {
         "What is no multiple of a number is none with the other sign."
     ),
     "windows._extremes: factor > 0 as GtE": NEVER_ZERO,
-    "slices.nothing: np.zeros((), numpy_dtype(y.type.dtype)) by ones": "It is repeated no times.",
     "through._part: 0 as 1 in inside[0] - begin if inside else 0": "What has no size is read nowhere.",
     "movements._reshape_of_broadcast: any(repeated) by all (2)": (
         "Where some are and some are not it has ended before; where there are none all lengths are 1."
@@ -120,16 +118,8 @@ EQUIVALENT: dict[str, str] = {
     "factors._beside: len(a.factors) + len(b.factors) as Sub": (
         "It says how many factors are looked at, and more are not wrong: reading ends at as many besides."
     ),
-    "factors._is_embedded: digits_of(source) < digits_of(target) as LtE": NO_OTHER,
-    "factors._is_embedded: bits <= numpy_dtype(target).itemsize * 8 - (not is_unsigned(target)) as Lt": NO_OTHER,
-    "factors._is_embedded: 8 as 7 in numpy_dtype(target).itemsize * 8": ORDERS,
     "factors._is_safe: number >= 1 as Gt": "1 is in range, and a factor of 1 goes by a rule of its own.",
     "factors._pays: 1 as 0 in m != 1": "It says what is less work, not what is right.",
-    "increasing._has_elements: 0 as 1 in count > 0": "The extreme of one element goes by a rule of its own.",
-    "increasing._extremes: type(op) is Reduce and op.reduction.is_extreme and (not is_complex"
-    "(node.inputs[0].type.dtype)) without not is_complex(node.inputs[0].type.dtype)": (
-        "What goes on with complex numbers are casts and bounds, which keep order too; which NaN it is nobody says."
-    ),
     "axes.without: g > k as GtE": "Nobody asks where an axis stands that is gone.",
     "factors._is_safe: False as True in return False (2)": (
         "NaN and infinities leave a sum only in a mode that may hide NaN, and those that they leave make no others."
@@ -137,10 +127,6 @@ EQUIVALENT: dict[str, str] = {
     "factors._of_factor: 1 as 2 in _unless_empty(right, z, of_x, 1)": "The sum of nothing, 0, is divided by it.",
     "axes._single: Squeeze(tuple((without(k, rest) for k in single)))(y) if single else y: always the first": (
         "A squeeze of no axes gives what it is given."
-    ),
-    "increasing._pulled: if not after: never": "With nothing taken off it is the extreme that it was.",
-    "increasing._below: (y.inputs[0], False, made.fn) if is_float(y.type.dtype) else None: always the first": (
-        "Extremes of complex numbers are not asked for, and of integers what rounds gives what it is given."
     ),
     "factors._in_turn: 1 as 2 in Written(made, 1)": SIGN_OF_POWER,
     "factors._in_turn: 1 as 2 in -1": SIGN_OF_POWER,

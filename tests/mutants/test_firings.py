@@ -10,7 +10,7 @@ ALL = [(one, CORE) for one in (*RULES, *PASSES)] + list(others())
 
 
 LATE = {  # which fire in few of the programs around them, or in those of the replay corpus only
-    "index_inside", "matmul_of_one_matrix", "reduce_range", "specify_shape_twice",
+    "index_inside", "matmul_of_one_matrix", "reduce_range",
 }  # fmt: skip
 
 

@@ -24,7 +24,6 @@ PROGRAMS = (
     program("what is written is read", lambda x, y: x.at[2:5].set(y)[2:5], x="float64[8]", y="float64[3]"),
     program("what is not written is read", lambda x, y: x.at[2:5].set(y)[5:], x="float64[8]", y="float64[3]"),
     program("written twice", lambda x, y, z: x.at[1].set(y).at[1].set(z), y="float64[]", z="float64[]"),
-    program("added twice", lambda x, i, y, z: x.at[i].add(y).at[i].add(z), i="int64[?]"),
     program(
         "a row that a check alone says is as long as another",
         lambda x, y, k: tg.exp(tg.stack([x, tg.concatenate([x[:k], y[k:]])]))[1],
@@ -46,7 +45,6 @@ PROGRAMS = (
         y="float64[2]",
         z="float64[2]",
     ),
-    program("zeros added and subtracted", lambda x, y: x - tg.zeros_like(x).at[:2].add(y), y="float64[2]"),
     program("zeros written", lambda x: tg.zeros_like(x).at[2:].add(x[2:])),
     program("a gather of constant positions", lambda x: x[tg.constant([0, 2, 4])], x="float64[6]"),
     program("a gather of positions in a row", lambda x: x[tg.arange(x.shape[0])]),

@@ -135,7 +135,7 @@ def multivariate_normal(x, mu, raw):
 
 def spectrum(x):
     """The explained variance, the nuclear norm and the effective rank of data (Roy and Vetterli 2007)."""
-    u, s, v = tg.linalg.svd(x - tg.mean(x, axis=0), full_matrices=False)
+    _, s, _ = tg.linalg.svd(x - tg.mean(x, axis=0), full_matrices=False)
     p = s / tg.sum(s)
     return s**2 / tg.sum(s**2), tg.exp(-tg.sum(p * tg.log(p)))
 
@@ -185,6 +185,18 @@ def leapfrog(q, p):
     return tg.sum(p**2) / 2, work
 
 
+def growth(x, r, k):
+    """Populations that grow at one rate, and how many there were in all (Verhulst 1838, by Euler's steps)."""
+
+    def step(carry, _):
+        x, total = carry
+        x = x + 0.1 * r * x * (1 - x / k)
+        return (x, total + tg.sum(x)), None
+
+    (x, total), _ = tg.scan(step, (x, tg.as_variable(0.0)), None, 20)
+    return total, x
+
+
 def one_step(x, m, a):
     """A loop that is asked for one step, as a sampler's warm-up may be (pytensor.scan with n_steps=1)."""
     return tg.scan(lambda c, _: (a @ c + x, tg.sum(c)), m, None, length=1)[0]
@@ -197,7 +209,7 @@ def power_method(a, v):
 
 
 def horner(c, x):
-    """The value of a polynomial by its coefficients (pytensor's tutorial of scan has it as a sum of powers)."""
+    """The value of a polynomial by its coefficients (Horner 1819)."""
     return tg.scan(lambda y, one: (y * x + one, y), tg.zeros_like(x), c)
 
 
@@ -219,9 +231,18 @@ def first_crossing(x, level):
     return tg.argmax(tg.cast(above, "int64")), tg.any(above)
 
 
-def extreme_entries(a):
-    """The largest entry of a matrix, as MATLAB writes it, and of it transposed in a row."""
-    return tg.max(tg.max(tg.abs(a), axis=0), axis=0), tg.max(tg.ravel(a)), tg.min(tg.flip(a, 0))
+def largest_entry(a):
+    """The largest entry of a matrix as MATLAB writes it, and the row and column sums that bound its eigenvalues."""
+    size = tg.abs(a)
+    return tg.max(tg.max(size, axis=0), axis=0), tg.max(tg.sum(size, axis=0)), tg.max(tg.sum(size, axis=1))
+
+
+def augmented(image, mask):
+    """An image turned to channels first, scaled by its largest value and flipped with its mask (torchvision)."""
+    image = tg.transpose(image, (2, 0, 1))
+    image = tg.flip(image / tg.max(image), 2)
+    mask = tg.flip(mask, 1)
+    return image, tg.max(image), tg.any(mask), tg.sum(tg.cast(mask, "int64"))
 
 
 def trend(y):
@@ -252,11 +273,11 @@ def beam(u, k):
     return m[1:, 1:] @ u, u - tg.concatenate([u[:1], u[:-1]])
 
 
-def safe_logarithms(x):
-    """The entropy of the shares that there are: zeros are replaced, then left out."""
-    m = x > 0
-    y = tg.where(m, x, 1.0)
-    return -tg.sum(y[m] * tg.log(y[m]))
+def entropy(x):
+    """The entropy of the shares that there are (scipy.stats.entropy, of counts)."""
+    y = x[x > 0]
+    p = y / tg.sum(y)
+    return -tg.sum(p * tg.log(p))
 
 
 def upper_triangle(a):
@@ -298,18 +319,20 @@ PROGRAMS = (
     ),
     program("unrolled recurrent", unrolled_recurrent, x="float64[3, 2]", w=M4, u="float64[4, 2]", grad=True),
     program("leapfrog", leapfrog, grad=True),
+    program("growth", growth, r=S, k=S, grad=True),
     program("one step", one_step, x="float64[4]", m="float64[4]", a=M4, grad=True),
     program("power method", power_method, a=M4, v="float64[4]", grad=True),
     program("Horner's scheme", horner, c="float64[5]"),
     program("Hausdorff distance", hausdorff, x=M, y=M),
     program("prototypes", prototypes, x=M, c=M),
     program("first crossing", first_crossing, level=S),
-    program("extreme entries", extreme_entries, a=M, grad=True),
+    program("largest entry", largest_entry, a=M, grad=True),
+    program("augmented", augmented, image="float64[8, 6, 3]", mask="bool[8, 6]"),
     program("trend", trend, grad=True),
     program("class counts", class_counts, y=I, p="float64[?, 5]", wrt=("p",)),
     program("padded convolution", padded_convolution, x="float64[2, 3, 16, 16]", w="float64[4, 3, 7, 7]", grad=True),
     program("springs in a chain", beam, u="float64[3]", k="float64[3]", grad=True),
-    program("safe logarithms", safe_logarithms, grad=True),
+    program("entropy", entropy, grad=True),
     program("upper triangle", upper_triangle, a=M4, grad=True),
     program("bonds", bonds, x="float64[?, 3]", i=I, j=I, grad=True),
 )

@@ -336,7 +336,7 @@ def test_a_diagonal_that_was_combined_with_zeros_is_what_that_gives(fn):
 
 def test_repeats_along_new_axes_of_length_1_too_are_a_multiple():
     x = tg.scalar("x")
-    for reduction, expected in ((tg.sum, 15.0), (tg.max, 3.0), (tg.prod, 243.0)):
+    for reduction, expected in ((tg.sum, 15.0), (tg.max, 3.0)):
         frozen = rewritten(
             [x], reduction(tg.broadcast_to(x, (1, 5))), exclude=frozenset({"sum_one_element", "reduce_one_element"})
         )

@@ -310,7 +310,6 @@ def test_a_long_chain_is_pushed_through_without_recursion():
         (lambda x: x.at[::2].set(7.0)[1::2], lambda x: x[1::2]),
         (lambda x: x.at[1].add(7.0)[1], lambda x: x[1] + 7.0),
         (lambda x: x.at[:, 1].set(7.0)[2:4], lambda x: x[2:4].at[:, 1].set(7.0)),
-        (lambda x: x.at[1:3].set(x[1:3]), lambda x: x),
         (lambda x: x.at[:].set(7.0), lambda x: tg.broadcast_to(7.0, (6, 4))),
         (lambda x: x.at[::-1].set(tg.sin(x)), lambda x: tg.sin(x)[::-1]),
         (lambda x: x.at[:, ::-1].add(tg.sin(x)), lambda x: x + tg.sin(x)[:, ::-1]),
@@ -318,13 +317,10 @@ def test_a_long_chain_is_pushed_through_without_recursion():
         (lambda x: x.at[1:3].set(7.0).at[0:4].set(5.0), lambda x: x.at[0:4].set(5.0)),
         (lambda x: x.at[1:3].add(7.0).at[1:3].set(5.0), lambda x: x.at[1:3].set(5.0)),
         (lambda x: x.at[1:3].set(x[:2]).at[1:3].add(5.0), lambda x: x.at[1:3].set(x[:2] + 5.0)),
-        (lambda x: x.at[1:3].add(x[:2]).at[1:3].add(x[2:4]), lambda x: x.at[1:3].add(x[:2] + x[2:4])),
         (lambda x: x.at[2:2].set(7.0), lambda x: x),
-        (lambda x: tg.full((6, 4), 7.0).at[1:3].set(7.0) + x, lambda x: x + 7.0),
         (lambda x: x.at[tg.arange(3)].set(7.0), lambda x: x.at[:3].set(7.0)),
         (lambda x: x.at[np.array([4, 2])].multiply(x[:2]), lambda x: x.at[4:1:-2].set(x[4:1:-2] * x[:2])),
         (lambda x: x + tg.zeros_like(x).at[1:3].set(x[:2]), lambda x: x.at[1:3].add(x[:2])),
-        (lambda x: x - tg.zeros_like(x).at[1:3].add(x[:2]), lambda x: x.at[1:3].add(-x[:2])),
     ],
 )
 def test_what_is_written_is_read_or_written_once(before, after):
@@ -435,8 +431,6 @@ def test_values_in_zeros_that_repeat_are_added_to_all():
         (lambda x: x.at[[3, 0, 1]].set(x[:3])[[1, 3, 0]], lambda x: x[:3][np.array([2, 0, 1])]),
         (lambda x: x.at[[3, 0, 3]].set(x[:3])[[0, 3, 0, 3, 3]], lambda x: x[:3][np.array([1, 2, 1, 2, 2])]),
         (lambda x: x.at[[3, 0, 1]].add(x[:3])[[5, 2, 4]], lambda x: x[np.array([5, 2, 4])]),
-        (lambda x: x.at[[3, 0, 1]].set(1.0).at[[3, 0, 1]].add(x[:3]), lambda x: x.at[[3, 0, 1]].set(1.0 + x[:3])),
-        (lambda x: x.at[[3, 0, 3]].set(1.0).at[[3, 0, 3]].set(x[:3]), lambda x: x.at[[3, 0, 3]].set(x[:3])),
         (lambda x: x[:, 0][tg.zeros((3,), dtype="int64")], lambda x: tg.broadcast_to(x[:1, 0], (3,))),
     ],
 )
@@ -491,12 +485,6 @@ def test_positions_that_repeat_are_not_taken_for_unique():
     arrays = [np.zeros(4), np.array([1, 2, 1])]
     for old, new in zip(*(interpret(f, arrays) for f in (before, after)), strict=True):
         np.testing.assert_array_equal(old, new)
-
-
-def test_a_mask_that_chooses_leaves_nothing_to_choose():
-    found = rewritten([X], [tg.where(X > 0, tg.log(X), 0.0)[X > 0]])
-    assert not any("where" in str(n.op) for n in found.nodes)
-    assert isinstance(found.nodes[-1].op, type(rewritten([X], [tg.log(X)]).nodes[-1].op))
 
 
 def test_rewriting_again_changes_nothing():

@@ -220,7 +220,6 @@ PLACES = tg.constant(np.array([2, 0, 2]))
         lambda mask: SliceUpdate((1,), (1,))(tg.constant(np.zeros((3, 6), bool)), mask),
         lambda mask: Scatter((-2,), add)(tg.constant(np.zeros((5, 4), bool)), mask, PLACES),
         lambda mask: mask | (u & ~MASK),
-        lambda mask: mask & MASK.T.reshape((3, 4)),
         lambda mask: SliceUpdate((1,), (1,))(tg.broadcast_to(tg.constant(False), (3, 6)), MASK),
     ],
 )

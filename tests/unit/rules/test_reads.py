@@ -377,22 +377,6 @@ def test_a_start_that_was_moved_says_nothing_of_what_is_read():
         agree([X, i], made, [A, np.array([3])])
 
 
-def test_what_is_written_into_equal_numbers_is_left_out_where_it_is_the_same():
-    sevens, row, column = tg.full((3, 2), 7.0), Constant(np.array([[1.0, 2.0]])), Constant(np.array([[1.0], [2.0]]))
-    rows = tg.broadcast_to(row, (3, 2))
-    for made, wanted, written in (
-        (sevens.at[1:3].set(7.0), [[7, 7], [7, 7], [7, 7]], False),
-        (sevens.at[1:3].add(7.0), [[7, 7], [14, 14], [14, 14]], True),
-        (sevens.at[1:3].set(8.0), [[7, 7], [8, 8], [8, 8]], True),
-        (rows.at[1:3].set(tg.broadcast_to(column, (2, 2))), [[1, 2], [1, 1], [2, 2]], True),
-    ):
-        after = rewritten([X], [made + X[0]], exclude=frozenset({"fold_constants"}))
-        assert bool(ops_of(after, SliceUpdate)) is written
-        np.testing.assert_array_equal(interpret(after, [A])[0], np.array(wanted, float) - 1)
-    negative = rewritten([X], [tg.zeros((3,)).at[1:].set(-0.0) * X[1:4]])
-    np.testing.assert_array_equal(np.signbit(interpret(negative, [-A])[0]), [False, True, True])
-
-
 def test_pieces_along_different_axes_are_not_joined():
     y = tg.tensor("y", shape=(4, 4))
     a, b = y[:, :2] * 2, y[2:] * 3

@@ -44,7 +44,6 @@ REVIEWED = {
     "solve_triangular_of_transpose": SAME_HERE,
     "inv_of_diagonal": SAME_HERE,
     "solve_of_blocks": SAME_HERE,
-    "extreme_of_increasing": "a function that is increasing need not be so to the last digit, as a backend computes it",
     "extreme_of_reduction": ORDER,
     "extreme_of_transpose": ORDER,
     "extreme_of_reshape": ORDER,

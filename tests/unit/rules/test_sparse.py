@@ -46,8 +46,6 @@ WRITTEN = [  # what is computed of the part alone, and the functions that no lon
     (X + ZEROS.at[I].add(U), (tg.add,)),
     (ZEROS.at[I].add(U) + X, (tg.add,)),
     (X + ZEROS.at[PLACES].set(U), (tg.add,)),
-    (X - ZEROS.at[1:3].set(U), (tg.subtract,)),
-    (K - WHOLE.at[1:3].add(W), (tg.subtract,)),
     (X + NEGATIVE.at[1:3].set(U), (tg.add,)),
     (tg.where(M, ZEROS.at[1:3].set(U), 0.0), ()),
     (tg.where(M, 0.0, ZEROS.at[1:3].set(U)), ()),

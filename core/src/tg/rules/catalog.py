@@ -65,7 +65,6 @@ PASSES: Final[tuple[Pass, ...]] = (
     *loops.PASSES,
     *nn.PASSES,
     *shape.PASSES,
-    *reduction.PASSES,
     *linalg.PASSES,
     *contraction.PASSES,
 )

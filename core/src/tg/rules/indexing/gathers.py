@@ -9,7 +9,6 @@ import numpy as np
 from tg.graph.nodes import Constant, Variable, size_value
 from tg.ops.creation import iota, zeros_like
 from tg.ops.elementwise.arithmetic import add
-from tg.ops.elementwise.comparison import where
 from tg.ops.indexing import Gather, Nonzero, Scatter, WrapIndex
 from tg.ops.shape import (
     BroadcastTo,
@@ -168,21 +167,6 @@ def _all_in_order(node: Apply, outputs: Any) -> Variable | None:
     return iota(mask.shape[0]) if one.data.item() else Constant(np.array([], np.int64))
 
 
-def _chosen(node: Apply, outputs: Any) -> Variable | None:
-    """Where a mask holds, a choice by the mask is its first value."""
-    op: Any = node.op
-    x, *indices = node.inputs
-    below = x.apply
-    found = made_by(indices[0], Nonzero)
-    if found is None:
-        return None
-    assert below is not None  # a choice, for the index is none
-    if found.inputs[0] is not below.inputs[0]:
-        return None
-    v = below.inputs[1]
-    return op(v, *indices) if v.type.ndim == 1 and v.type.shape != (1,) else broadcast_to(v, outputs[0].shape)
-
-
 RULES = (
     node_rule(
         "gather_of_one_position",
@@ -232,16 +216,6 @@ RULES = (
         below=(Scatter,),
     ),
     node_rule(
-        "gather_of_chosen",
-        keys=(Gather,),
-        apply=_chosen,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Where the mask holds, nothing is left to choose.",
-        example=lambda x: _masked(x[0], x[1]),
-        below=(where,),
-    ),
-    node_rule(
         "positions_of_known_mask",
         keys=(Nonzero,),
         apply=_all_in_order,
@@ -257,9 +231,3 @@ RULES = (
 def _read_again(x: Variable, at: Variable) -> Variable:
     """What was added at some places, read there: an example."""
     return Gather((-2,))(Scatter((-2,), add)(x, x[1:], at), at)  # type: ignore[no-any-return]
-
-
-def _masked(x: Variable, y: Variable) -> Variable:
-    """A choice read where the mask holds: an example."""
-    mask = x > y
-    return Gather((-1,))(where(mask, x, y), Nonzero()(mask))  # type: ignore[no-any-return]

@@ -85,15 +85,6 @@ def _of_two(node: Apply, outputs: Any) -> Variable | None:
     return logical_and(first.scalar, op(first.mask, second.mask))
 
 
-def _of_constants(node: Apply, outputs: Any) -> Variable | None:
-    """(u and m) and n with constants m and n as u and (m and n)."""
-    for v, other in (node.inputs, node.inputs[::-1]):
-        parts = guarded(v) if isinstance(other, Constant) and other.type.ndim else None
-        if parts is not None and isinstance(parts.mask, Constant):
-            return logical_and(parts.scalar, logical_and(parts.mask, other))
-    return None
-
-
 def _scalar(x: Variable) -> Variable:
     return Reduce(logical_or, (-2, -1))(greater(x, 0))  # type: ignore[no-any-return]
 
@@ -130,15 +121,5 @@ RULES = (
         why="The condition is decided once, and the masks within may be constants.",
         below=(logical_and, BroadcastTo),
         example=lambda x, y: logical_or(logical_and(_scalar(x), greater(x, 0)), logical_and(_scalar(x), greater(y, 0))),
-    ),
-    node_rule(
-        "guarded_constants",
-        keys=(logical_and,),
-        apply=_of_constants,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Two constants meet, and are computed when the function is compiled.",
-        below=(logical_and,),
-        example=lambda x: logical_and(logical_and(_scalar(x), np.eye(2, dtype=bool)), ~np.eye(2, dtype=bool)),
     ),
 )

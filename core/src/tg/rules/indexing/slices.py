@@ -36,8 +36,11 @@ PIECES: Final = 16  # pieces of lengths that are not known, among which the one 
 
 
 def _canonical(node: Apply, outputs: Any) -> Variable | None:
-    """The slice without axes in front that are whole, with all that is known in the op."""
+    """The slice without axes in front that are whole, with all that is known in the op; zeros where nothing is read."""
+    (y,) = outputs
     x = node.inputs[0]
+    if 0 in y.type.shape:
+        return broadcast_to(Constant(np.zeros((), numpy_dtype(y.type.dtype))), y.shape)
     windows = windows_of(node)
     named = trimmed(windows, x)
     if not named:
@@ -48,16 +51,6 @@ def _canonical(node: Apply, outputs: Any) -> Variable | None:
     if starts == op.starts and sizes == op.sizes and tuple([w.step for w in named]) == op.steps:
         return None
     return read(x, windows)
-
-
-def _empty(node: Apply, outputs: Any) -> Variable | None:
-    (y,) = outputs
-    return nothing(y) if 0 in y.type.shape else None
-
-
-def nothing(y: Variable) -> Variable:
-    """A value of the type of one that has no elements."""
-    return broadcast_to(Constant(np.zeros((), numpy_dtype(y.type.dtype))), y.shape)
 
 
 def _moved(node: Apply, outputs: Any) -> Variable | None:
@@ -128,15 +121,6 @@ def _of_update(node: Apply, outputs: Any) -> Variable | None:
 
 
 RULES = (
-    node_rule(
-        "slice_of_nothing",
-        keys=(Slice,),
-        apply=_empty,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Nothing is read.",
-        example=Slice((0,), (0,), (1,)),
-    ),
     node_rule(
         "slice_in_one_form",
         keys=(Slice,),

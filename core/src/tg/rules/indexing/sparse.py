@@ -12,7 +12,7 @@ import numpy as np
 
 from tg.graph.nodes import Constant, Variable
 from tg.ops.creation import zeros_like
-from tg.ops.elementwise.arithmetic import add, divide, multiply, negative, subtract
+from tg.ops.elementwise.arithmetic import add, divide, multiply, negative
 from tg.ops.elementwise.cast import Cast
 from tg.ops.elementwise.comparison import less, where
 from tg.ops.indexing import Scatter, SliceUpdate
@@ -120,18 +120,6 @@ def _sum_with_sparse_elements(node: Apply, outputs: Any) -> Variable | None:
     return None
 
 
-def _difference_with_sparse(node: Apply, outputs: Any) -> Variable | None:
-    (y,) = outputs
-    x, other = node.inputs
-    s = sparse(other, SliceUpdate, plain=True)
-    if s is None or not (has_shape_of(x, y) and has_shape_of(other, y)):
-        return None
-    op: Any = s.node.op
-    if op.fn is add and is_inexact(y.type.dtype):
-        return None  # a -0.0 that is added to 0.0 is 0.0: `update_of_zeros`, which is not exact, writes it
-    return SliceUpdate(op.starts, op.steps, add)(x, negative(s.values), *s.starts)  # type: ignore[no-any-return]
-
-
 def _keeps_zeros(node: Apply, outputs: Any) -> Variable | None:
     """f(zeros with values) is zeros with f(values), for functions that keep zeros as they are."""
     (y,) = outputs
@@ -232,16 +220,6 @@ RULES = (
         why="Gradients of gathers are added where they belong: no zeros are made and added.",
         example=lambda x: x + Scatter((-2,), add)(zeros_like(x), x[:2], Constant(np.array([2, 2]))),
         below=(Scatter, SliceUpdate),
-    ),
-    node_rule(
-        "difference_with_slice_in_zeros",
-        keys=(subtract,),
-        apply=_difference_with_sparse,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Gradients of slices are added where they belong: no zeros are made and subtracted.",
-        example=lambda x: x - SliceUpdate((1,), (1,))(zeros_like(x), x[:, :2]),
-        below=(SliceUpdate,),
     ),
     node_rule(
         "function_that_keeps_zeros",

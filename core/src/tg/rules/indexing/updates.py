@@ -1,4 +1,4 @@
-"""Rules of updates of slices: what is written over is not written, and several writes at one place are one."""
+"""Rules of updates of slices: one form, what is written into zeros, and what is written over is not written."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from tg.graph.nodes import Constant
 from tg.ops.creation import zeros_like
 from tg.ops.elementwise.arithmetic import add
-from tg.ops.indexing import Slice, SliceUpdate
+from tg.ops.indexing import SliceUpdate
 from tg.ops.shape import BroadcastTo
-from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
+from tg.rewrite.phases import CANONICALIZE, EXACT, SIGNED_ZERO
 from tg.rewrite.rule import node_rule
 from tg.rules.indexing.sparse import is_zeros, updated
 from tg.rules.indexing.windows import (
@@ -19,11 +19,9 @@ from tg.rules.indexing.windows import (
     is_everywhere,
     made_by,
     trimmed,
-    windows_of,
     within,
     written_windows,
 )
-from tg.rules.shape.moved import Moved
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
@@ -45,12 +43,6 @@ def _in_one_form(node: Apply, outputs: Any) -> Variable | None:
     return updated(x, v, windows, op.fn)
 
 
-def _of_zeros(node: Apply, outputs: Any) -> Variable | None:
-    op: Any = node.op
-    x, v, *_ = node.inputs
-    return x if op.fn is add and is_zeros(v) else None
-
-
 def _into_zeros(node: Apply, outputs: Any) -> Variable | None:
     op: Any = node.op
     x, v, *starts = node.inputs
@@ -67,26 +59,6 @@ def _is_zeros_at(x: Variable, windows: Windows) -> bool:
             break
         x = below.inputs[0]
     return is_zeros(x)
-
-
-def _own_values(node: Apply, outputs: Any) -> Variable | None:
-    """X, if what is written at a place was read there, or both repeat one number."""
-    op: Any = node.op
-    x, v, *_ = node.inputs
-    if op.fn is not None:
-        return None
-    if _repeats(x) is not None and _repeats(x) == _repeats(v):
-        return x
-    below = made_by(v, Slice)
-    if below is None or below.inputs[0] is not x:
-        return None
-    return x if all_keys(windows_of(below)) == all_keys(written_windows(node)) else None
-
-
-def _repeats(v: Variable) -> bytes | None:
-    """The one number that a value repeats, which tells 0.0 from -0.0; None if it is not known."""
-    one = Moved.of(v, BroadcastTo).single()
-    return one.data.tobytes() if isinstance(one, Constant) else None
 
 
 def _over_update(node: Apply, outputs: Any) -> Variable | None:
@@ -114,18 +86,6 @@ def _covers(outer: Windows, inner: Windows, x: Variable) -> bool:
     return True
 
 
-def _added_twice(node: Apply, outputs: Any) -> Variable | None:
-    op: Any = node.op
-    y, v, *_ = node.inputs
-    below = made_by(y, SliceUpdate)
-    if op.fn is not add or below is None or below.op.fn is not add:  # type: ignore[attr-defined]
-        return None
-    outer = written_windows(node)
-    if all_keys(outer) != all_keys(written_windows(below)):
-        return None
-    return updated(below.inputs[0], add(below.inputs[1], v), outer, add)
-
-
 RULES = (
     node_rule(
         "update_in_one_form",
@@ -135,16 +95,6 @@ RULES = (
         kind=EXACT,
         why="Equal writes are one, and writing everything is the values.",
         example=lambda x: SliceUpdate((0, 0), (1, 1))(x, x[:, :2]),
-    ),
-    node_rule(
-        "update_by_zeros",
-        keys=(SliceUpdate,),
-        apply=_of_zeros,
-        phase=CANONICALIZE,
-        kind=SIGNED_ZERO,
-        why="Adding zeros changes nothing but -0.0.",
-        example=lambda x: SliceUpdate((1,), (1,), add)(x, zeros_like(x[:, 1:3])),
-        below=(BroadcastTo, Constant),
     ),
     node_rule(
         "update_of_zeros",
@@ -157,16 +107,6 @@ RULES = (
         below=(BroadcastTo, Constant, SliceUpdate),
     ),
     node_rule(
-        "update_by_own_values",
-        keys=(SliceUpdate,),
-        apply=_own_values,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="What is written stands there.",
-        example=lambda x: SliceUpdate((1, 0), (1, 1))(x, x[1:3]),
-        below=(Slice, BroadcastTo, Constant),
-    ),
-    node_rule(
         "update_of_update",
         keys=(SliceUpdate,),
         apply=_over_update,
@@ -174,16 +114,6 @@ RULES = (
         kind=EXACT,
         why="What is written over need not be written, and what is added to need not be read.",
         example=lambda x: SliceUpdate((0, 0), (1, 1))(SliceUpdate((1, 0), (1, 1))(x, -x[1:2]), x[1:3]),
-        below=(SliceUpdate,),
-    ),
-    node_rule(
-        "update_added_twice",
-        keys=(SliceUpdate,),
-        apply=_added_twice,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="One update in place of two at one place.",
-        example=lambda x: SliceUpdate((1,), (1,), add)(SliceUpdate((1,), (1,), add)(x, x[:, :2]), x[:, 2:]),
         below=(SliceUpdate,),
     ),
 )

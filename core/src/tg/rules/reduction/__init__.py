@@ -1,10 +1,9 @@
-"""Rules of reductions: axes that need no loop, what repeats, factors that leave, extremes of increasing functions."""
+"""Rules of reductions: axes that need no loop, what repeats, factors that leave."""
 
 from __future__ import annotations
 
-from tg.rules.reduction import axes, factors, increasing, repeated
+from tg.rules.reduction import axes, factors, repeated
 
 RULES = (*axes.RULES, *repeated.RULES, *factors.RULES)
-PASSES = increasing.PASSES
 
-__all__ = ["PASSES", "RULES"]
+__all__ = ["RULES"]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tg.graph.nodes import Constant
-from tg.ops.creation import zeros
 from tg.ops.elementwise.arithmetic import add, maximum, multiply
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import logical_or
@@ -72,15 +71,6 @@ def _one_element(node: Apply, outputs: Any) -> Variable | None:
 def _sum_of_one(node: Apply, outputs: Any) -> Variable | None:
     op: Any = node.op
     return _single(node) if op.fn is add else None
-
-
-def _position_in_one(node: Apply, outputs: Any) -> Variable | None:
-    """The only position of an axis of length 1 is 0."""
-    op: Any = node.op
-    (x,) = node.inputs
-    if x.type.shape[op.axis] != 1:
-        return None
-    return zeros([n for k, n in zip(range(-x.type.ndim, 0), x.shape, strict=True) if k != op.axis], dtype="int64")
 
 
 def _of_nothing(node: Apply, outputs: Any) -> Variable | None:
@@ -257,15 +247,6 @@ RULES = (
         kind=SIGNED_ZERO,
         why="An axis of length 1, or no axis, leaves nothing to add; a sum may turn -0.0 into 0.0.",
         example=lambda x: _sum(expand_dims_at(x, (-1,)), -1),
-    ),
-    node_rule(
-        "position_in_one_element",
-        keys=(ArgReduce,),
-        apply=_position_in_one,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="There is one position.",
-        example=lambda x: ArgReduce(maximum, -1)(expand_dims_at(x, (-1,))),
     ),
     node_rule(
         "reduce_nothing",

@@ -8,7 +8,7 @@ import numpy as np
 
 from tg.graph.nodes import Constant, as_size_variable
 from tg.ops.elementwise.arithmetic import add, divide, gate, maximum, multiply, negative
-from tg.ops.elementwise.cast import Cast, cast_variable
+from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, greater, logical_and, logical_not, where
 from tg.ops.reduction import ArgReduce, Reduce
 from tg.ops.shape import Squeeze, expand_dims_at
@@ -17,7 +17,7 @@ from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIG
 from tg.rewrite.rule import node_rule
 from tg.rules.elementwise.arithmetic.analysis import is_finite, is_finite_and_nonzero, is_scalar_constant
 from tg.rules.elementwise.arithmetic.scalars import exact, is_in_range
-from tg.types.dtypes import float_limits, is_complex, is_float, is_integer, is_plain_zeros, is_unsigned, numpy_dtype
+from tg.types.dtypes import is_complex, is_float, is_plain_zeros, numpy_dtype
 from tg.types.lengths import product, same
 
 if TYPE_CHECKING:
@@ -50,35 +50,6 @@ def _position_of_negative(node: Apply, outputs: Any) -> Variable | None:
     return ArgReduce(op.reduction.dual, op.axis)(x.inputs[0])  # type: ignore[no-any-return]
 
 
-def _position_of_cast(node: Apply, outputs: Any) -> Variable | None:
-    """Positions among numbers that another dtype tells apart and orders alike."""
-    op: Any = node.op
-    (x,) = node.inputs
-    if not _is_embedded(x.inputs[0].type.dtype, x.type.dtype):
-        return None
-    return ArgReduce(op.fn, op.axis)(x.inputs[0])  # type: ignore[no-any-return]
-
-
-def _is_embedded(source: str, target: str) -> bool:
-    """Whether a dtype has all real numbers of another: none is rounded, wraps or saturates."""
-    if is_float(source):
-        return is_float(target) and digits_of(source) < digits_of(target) and target != "float16"
-    if not is_integer(source):
-        return False
-    bits = numpy_dtype(source).itemsize * 8 - (not is_unsigned(source))
-    if is_float(target):
-        return bits <= digits_of(target)
-    return is_integer(target) and (
-        (is_unsigned(source) or not is_unsigned(target))
-        and bits <= numpy_dtype(target).itemsize * 8 - (not is_unsigned(target))
-    )
-
-
-def digits_of(dtype: str) -> int:
-    """The binary digits of a floating dtype, up to whose power it holds all whole numbers."""
-    return int(float_limits(dtype).nmant) + 1
-
-
 def _of_complement(node: Apply, outputs: Any) -> Variable | None:
     """Not all are where any is not, and the other way round."""
     op: Any = node.op
@@ -95,7 +66,7 @@ def _of_multiple(node: Apply, outputs: Any) -> Any:
     if op.fn is not add:
         return None
     x, c = y.inputs
-    if not (is_scalar_constant(c) and x.type.ndim == y.type.ndim and is_plain(c) and _is_safe(c, y)):
+    if not (is_scalar_constant(c) and x.type.ndim == y.type.ndim and _is_plain(c) and _is_safe(c, y)):
         return None
     scale = Constant(c.data.reshape(()))  # type: ignore[attr-defined]
     made: Any = y.op
@@ -117,7 +88,7 @@ def _is_safe(c: Variable, y: Variable) -> bool:
     return grows or (dtype != "float16" and is_in_range(number, dtype))
 
 
-def is_plain(c: Any) -> bool:
+def _is_plain(c: Any) -> bool:
     """Whether a constant of one element is finite and not 0."""
     value = c.data.item()
     return bool(np.isfinite(value) and value != 0)
@@ -255,16 +226,6 @@ RULES = (
         example=lambda x: ArgReduce(maximum, -1)(-x),
     ),
     node_rule(
-        "position_of_cast",
-        keys=(ArgReduce,),
-        apply=_position_of_cast,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Positions are the same in a dtype that keeps the numbers.",
-        below=(Cast,),
-        example=lambda x: ArgReduce(maximum, -1)(cast_variable(cast_variable(x, "int8"), x.type.dtype)),
-    ),
-    node_rule(
         "reduce_of_complement",
         keys=(Reduce,),
         apply=_of_complement,
@@ -295,7 +256,7 @@ RULES = (
         example=lambda x, y: Reduce(add, (-1,))(where(expand_dims_at(Reduce(add, (-1,))(y), (-1,)) > 0, x, _zero(x))),
     ),
     node_rule(
-        "sum_of_factor",
+        "sum_of_factor_of_known",
         keys=(Reduce,),
         apply=_of_known_factor,
         phase=CANONICALIZE,
@@ -305,7 +266,7 @@ RULES = (
         example=lambda x, y: Reduce(add, (-1,))(expand_dims_at(_finite(x), (-1,)) * expand_dims_at(y, (-3,))),
     ),
     node_rule(
-        "sum_of_any_factor",
+        "sum_of_factor",
         keys=(Reduce,),
         apply=_of_any_factor,
         phase=CANONICALIZE,

@@ -8,7 +8,7 @@ import numpy as np
 
 from tg.graph.nodes import Constant, as_size_variable
 from tg.ops.creation import Arange, iota
-from tg.ops.elementwise.arithmetic import add, floor_divide, gate, maximum, multiply, power, subtract
+from tg.ops.elementwise.arithmetic import add, floor_divide, gate, maximum, multiply, subtract
 from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.comparison import (
     equal,
@@ -25,10 +25,9 @@ from tg.ops.shape import BroadcastTo, ExpandDims, Squeeze, broadcast_to, expand_
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
 from tg.rewrite.rule import node_rule
 from tg.rules.reduction.axes import reduced, without
-from tg.rules.reduction.factors import digits_of
 from tg.rules.shape import made_by, wanted_shape
 from tg.rules.shape.moved import Moved
-from tg.types.dtypes import is_complex, is_float, is_integer, numpy_dtype
+from tg.types.dtypes import is_complex, is_float
 from tg.types.lengths import Length, product
 from tg.types.lengths import subtract as subtract_lengths
 
@@ -87,26 +86,6 @@ def _extreme_of_repeated(node: Apply, outputs: Any) -> Variable | None:
         else:
             return None
     return broadcast_to(one, left)
-
-
-def _product_of_repeated(node: Apply, outputs: Any) -> Variable | None:
-    """The product of what is repeated is a power, where the number is known and the dtype holds it."""
-    op: Any = node.op
-    dtype = node.inputs[0].type.dtype
-    if op.fn is not multiply or not (is_float(dtype) or is_integer(dtype)):
-        return None
-    found = _unrepeated(node)
-    if found is None:
-        return None
-    one, n, left = found
-    if not isinstance(n, int) or not 0 < n <= _largest_count(dtype):
-        return None
-    return broadcast_to(power(one, Constant(np.asarray(n, numpy_dtype(dtype)))), left)
-
-
-def _largest_count(dtype: str) -> int:
-    """A number up to which a dtype holds all whole numbers."""
-    return 1 << digits_of(dtype) if is_float(dtype) else int(np.iinfo(dtype).max)
 
 
 def _sum_of_one_hot(node: Apply, outputs: Any) -> Variable | None:
@@ -176,16 +155,6 @@ RULES = (
         why="More of the same changes no extreme, but which of two equal zeros it is.",
         below=(BroadcastTo,),
         example=lambda x: Reduce(maximum, (-3,))(broadcast_to(x, (3, *x.shape))),
-    ),
-    node_rule(
-        "product_of_repeated",
-        keys=(Reduce,),
-        apply=_product_of_repeated,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="One power in place of a loop.",
-        below=(BroadcastTo,),
-        example=lambda x: Reduce(multiply, (-3,))(broadcast_to(x, (3, *x.shape))),
     ),
     node_rule(
         "sum_of_one_hot",

@@ -13,25 +13,10 @@ from tg.ops.shape import SpecifyShape
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import node_rule
 from tg.rules.shape.outward import applied
-from tg.rules.shape.terms import entries, is_shape_of, made_by, same_shape
+from tg.rules.shape.terms import is_shape_of, made_by, same_shape
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
-
-
-def _twice(node: Apply, outputs: Any) -> Variable | None:
-    """The lengths that either states."""
-    op: Any = node.op
-    (x, *_) = node.inputs
-    inner = made_by(x, SpecifyShape)
-    if not inner:
-        return None
-    assert x.apply is not None
-    pairs = zip(entries(x.apply), entries(node), strict=True)
-    lengths = [a if isinstance(a, int) else b for a, b in pairs]
-    field = tuple(n if isinstance(n, int) else None for n in lengths)
-    sizes = [n for n in lengths if not isinstance(n, int)]
-    return SpecifyShape(field, op.what)(x.inputs[0], *sizes)  # type: ignore[no-any-return]
 
 
 def _elementwise(node: Apply, outputs: Any) -> Variable | None:
@@ -56,16 +41,6 @@ RULES = (
         kind=EXACT,
         why="It says nothing new.",
         example=lambda x: SpecifyShape(x.type.shape)(x),
-    ),
-    node_rule(
-        "specify_shape_twice",
-        keys=(SpecifyShape,),
-        below=(SpecifyShape,),
-        apply=_twice,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="One statement holds all lengths.",
-        example=lambda x: SpecifyShape(x.type.shape)(SpecifyShape(x.type.shape, "first")(x)),
     ),
     node_rule(
         "elementwise_of_specified",
