@@ -37,7 +37,7 @@ REVIEWED = {
     "softplus_from_maximum": SAME_HERE,
     "real_of_product_with_conjugate": SAME_HERE,
     "matmul_of_one_matrix": SAME_HERE,
-    "matmul_of_zeros": SAME_HERE,
+    "matmul_of_zeros_of_known": SAME_HERE,
     "sum_of_reshape": SAME_HERE,
     "slice_before_summing": SAME_HERE,
     "logsumexp_shifted_back": SAME_HERE,

@@ -245,7 +245,7 @@ def _both(name: str, found: Any, why: str, example: Callable[[Variable], Variabl
             why=why,
             example=made,
         )
-        for suffix, kind, made in (("", SIGNED_ZERO, finite), ("_of_any", NAN_UNSAFE, of_any))
+        for suffix, kind, made in (("_of_known", SIGNED_ZERO, finite), ("", NAN_UNSAFE, of_any))
     )
 
 

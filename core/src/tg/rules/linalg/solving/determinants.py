@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tg.graph.facts import TRIANGULAR, facts_of
 from tg.ops.creation import ones
-from tg.ops.elementwise.arithmetic import absolute, add, divide, gate, multiply, sign, square, subtract
+from tg.ops.elementwise.arithmetic import absolute, add, gate, multiply, sign, square, subtract
 from tg.ops.elementwise.comparison import isnan, less, where
 from tg.ops.elementwise.complex import real
 from tg.ops.elementwise.exponential import log
 from tg.ops.linalg.cholesky import Cholesky
 from tg.ops.linalg.matrices import diagonals
-from tg.ops.linalg.solving import Cofactors, Det, SlogDet, transposed_inverse
+from tg.ops.linalg.solving import Det, SlogDet
 from tg.ops.reduction import prod, reduce_sum
-from tg.ops.shape import expand_dims_at
 from tg.rewrite.phases import REASSOCIATES, SPECIALIZE, STABILIZE
 from tg.rewrite.rule import Checked, node_rule
-from tg.rules.linalg.solving.structure import bounded, definite, is_definite, lower, spoilt, spoilt_number
+from tg.rules.linalg.solving.structure import definite, is_definite, lower, spoilt, spoilt_number
 from tg.rules.shape import made_by
 from tg.types.dtypes import is_complex, numpy_dtype
 
@@ -47,13 +46,6 @@ def _log_of_size(node: Apply, outputs: Any) -> Variable | None:
     return SlogDet()(*y.inputs[0].inputs)[1]  # type: ignore[no-any-return]
 
 
-def _cofactors_over_det(node: Apply, outputs: Any) -> Variable | None:
-    a, d = node.inputs
-    if d.op is not divide.op or not made_by(d.inputs[1], Det) or d.inputs[1].inputs[0] is not a:
-        return None
-    return multiply(expand_dims_at(d.inputs[0], (-2, -1)), transposed_inverse(a))
-
-
 def _det_of_triangular(node: Apply, outputs: Any) -> Variable | None:
     (a,) = node.inputs
     return spoilt_number(prod(diagonals(a), -1), a) if facts_of(a) & TRIANGULAR else None
@@ -74,10 +66,6 @@ def _det_of_few_rows(node: Apply, outputs: Any) -> Variable | None:
         return None
     found = _by_minors(a, list(range(n)))
     return found if n < MOST_BY_MINORS else add(found, _nothing_of(a[..., 1:, :]))
-
-
-def _square(x: Variable) -> Variable:
-    return bounded(x[..., : x.shape[-2]])
 
 
 def _by_minors(a: Variable, columns: list[int]) -> Variable:
@@ -125,15 +113,6 @@ def _magnitudes(factor: Variable) -> Variable:
 
 
 RULES = (
-    node_rule(
-        "cofactors_over_det",
-        keys=(Cofactors,),
-        apply=_cofactors_over_det,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="The derivative of the log of a determinant is the inverse, of matrices whose determinant overflows too.",
-        example=lambda x: Cofactors()(_square(x), divide(x[..., 0, 0], Det()(_square(x)))),
-    ),
     node_rule(
         "det_of_few_rows",
         keys=(Det,),

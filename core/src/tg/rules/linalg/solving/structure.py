@@ -212,11 +212,6 @@ def _inv_of_triangular(node: Apply, outputs: Any) -> Pair | None:
     return spoilt(x, has_nan(a, (-2, -1))), without_nan(zero_place(diagonals(a)), a)
 
 
-def _inv_of_orthogonal(node: Apply, outputs: Any) -> Pair | None:
-    (a,) = node.inputs
-    return (adjoint(a), none_found(a)) if is_orthogonal(a) else None
-
-
 def _inv_of_definite(node: Apply, outputs: Any) -> Checked | None:
     op: Any = node.op
     (a,) = node.inputs
@@ -339,15 +334,6 @@ RULES = (
         why="Triangular matrices are inverted by substitution: there is nothing to eliminate.",
         # tanh: of large elements a substitution overflows where an elimination that exchanges rows does not
         example=lambda x: Inv(raises=False)(lower(tanh(x)))[0],
-    ),
-    node_rule(
-        "inv_of_orthogonal",
-        keys=(Inv,),
-        apply=_inv_of_orthogonal,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="The inverse of an orthogonal matrix is its adjoint.",
-        example=lambda x: Inv(raises=False)(reflection(x))[0],
     ),
     node_rule(
         "inv_of_positive_definite",
