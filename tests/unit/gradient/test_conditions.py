@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg.gradient.conditions import any_along, any_over, both, either, has_axes, implies
+from tg.gradient.conditions import any_along, any_over, both, either, has_axes, implies, opposite
 from tg.gradient.reading import EVERYWHERE
 from tg.gradient.selection import Supports
 from tg.graph.function_graph import freeze
@@ -28,6 +28,59 @@ def truths(condition):
         interpret(frozen, [np.array(b) for b in bits])[0].tolist()
         for bits in itertools.product((False, True), repeat=3)
     ]
+
+
+def size_of(condition):
+    """The number of operations in a condition."""
+    return len(sorted_applies([condition]))
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (lambda: either(both(U, V), both(opposite(U), V)), V),
+        (lambda: either(either(both(U, V), W), both(V, opposite(U))), lambda: either(W, V)),
+        (lambda: either(both(U, opposite(V)), both(U, V)), U),
+        (lambda: either(U, opposite(U)), True),
+        (lambda: both(both(U, V), both(W, opposite(U))), False),
+        (lambda: both(both(U, V), either(both(V, U), W)), lambda: both(U, V)),
+        (lambda: either(either(U, V), both(V, W)), lambda: either(U, V)),
+    ],
+)
+def test_conditions_of_branches_meet_where_these_do(made, expected):
+    found, wanted = made(), expected() if callable(expected) else expected
+    assert found is wanted if isinstance(wanted, bool) else size_of(found) == size_of(wanted)
+    assert isinstance(wanted, bool) or truths(found) == truths(wanted)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_laws_of_conditions_keep_what_they_say(seed):
+    rng = np.random.default_rng(seed)
+    mask = tg.tensor("m", "bool", shape=(2,))
+    made = [(v, v) for v in (U, V, W, mask)]
+    for _ in range(14):
+        (a, x), (b, y) = (made[k] for k in rng.integers(len(made), size=2))
+        kind = rng.integers(5)
+        if kind == 0:
+            made.append((opposite(a), tg.logical_not(x)))
+        elif kind < 3:
+            made.append((both(a, b), tg.logical_and(x, y)))
+        else:
+            made.append((either(a, b), tg.logical_or(x, y)))
+    conditions = [tg.constant(s) if isinstance(s, bool) else s for s, _ in made]
+    f = tg.function([U, V, W, mask], [*conditions, *(x for _, x in made)], backend="perform", on_unused_input="ignore")
+    for scalars in CHOICES:
+        for values in itertools.product((False, True), repeat=2):
+            found = f(*scalars, np.array(values))
+            for s, x in zip(found[: len(made)], found[len(made) :], strict=True):
+                np.testing.assert_array_equal(np.broadcast_to(s, 2), np.broadcast_to(x, 2))
+
+
+def test_a_cotangent_from_both_branches_of_a_choice_flows_everywhere_around_it():
+    x, c, d = tg.vector("x"), tg.vector("c", "bool"), tg.vector("d", "bool")
+    first, second = (tg.where(c, inner, 0.0) for inner in (tg.where(d, x, 0.0), tg.where(d, 0.0, 2.0 * x)))
+    assert Supports().of(first + second).selected is c
+    assert Supports().of(tg.where(d, x, 0.0) + tg.where(d, 0.0, 2.0 * x)) is EVERYWHERE
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tg.gradient.literals import are_opposite, holds_within, is_compound, literals, terms
 from tg.graph.nodes import Constant, Variable, apply
 from tg.graph.traversal import key_of
 from tg.ops.contraction import MatMul
@@ -26,13 +28,14 @@ from tg.types.lengths import same
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tg.gradient.literals import Literals
     from tg.graph.nodes import Apply
     from tg.graph.op import Op
 
     Condition = Variable | bool  # True: everywhere; False: nowhere; else it broadcasts to the value, in its rank or 0-d
 
-MOST_TERMS: Final = 8  # of a disjunction, whose masks are joined where their scalars are one
-MOST_PARTS: Final = 32  # of a conjunction that are looked at
+MOST_TERMS: Final = 8  # of a disjunction that are compared with one another
+MOST_PARTS: Final = 32  # that a mask is made of that are looked at
 LARGEST: Final = 1_000_000  # elements of conditions that are computed while a derivative is built
 MOVEMENTS: Final = (ExpandDims, Reshape, Squeeze, Transpose, Slice, Gather, BroadcastTo, SpecifyShape)
 
@@ -45,11 +48,9 @@ def both(a: Condition, b: Condition) -> Condition:
         return b
     if b is True:
         return a
-    if _is_compound(a) or _is_compound(b) or _is_of_row(a, b) or _is_of_row(b, a):
-        if implies(a, b):
-            return a
-        if implies(b, a):
-            return b
+    simpler = _met(a, b)
+    if simpler is not None:
+        return simpler
     (u, s), (v, t) = factors_of(a), factors_of(b)
     if (u is not True and s is not True) or (v is not True and t is not True):
         return both(both(u, v), both(s, t))  # scalars stay outside: masks are mostly constants, and meet as such
@@ -84,13 +85,9 @@ def either(a: Condition, b: Condition) -> Condition:
         return b
     if b is False:
         return a
-    if _is_compound(a) or _is_compound(b) or _is_of_row(a, b) or _is_of_row(b, a):
-        if _are_opposite(a, b):
-            return True
-        if implies(b, a):
-            return a
-        if implies(a, b):
-            return b
+    simpler = _joined(a, b)
+    if simpler is not None:
+        return simpler
     (u, s), (v, t) = factors_of(a), factors_of(b)
     if u is v and u is not True:
         return both(u, either(s, t))
@@ -101,6 +98,48 @@ def either(a: Condition, b: Condition) -> Condition:
     alike = [[mask for u, mask in terms if u is scalar] for scalar in scalars.values()]
     parts = [both(scalar, disjunction(masks)) for scalar, masks in zip(scalars.values(), alike, strict=True)]
     return functools.reduce(_or, sorted(parts, key=has_axes))
+
+
+def _met(a: Variable, b: Variable) -> Condition | None:
+    """The conjunction, where a law makes it simpler: nowhere, or what implies the other."""
+    if not (is_compound(a) or is_compound(b)):
+        return a if _is_of_row(a, b) else b if _is_of_row(b, a) else None
+    first, second = literals(a), literals(b)
+    if are_opposite(first, second):
+        return False
+    return a if _hold(first, second) else b if _hold(second, first) else None
+
+
+def _joined(a: Variable, b: Variable) -> Condition | None:
+    """The disjunction, where a law makes it simpler, of the whole or of a part of each."""
+    if not (is_compound(a) or is_compound(b)):
+        return b if _is_of_row(a, b) else a if _is_of_row(b, a) else None
+    simpler = _simpler(a, b)
+    first, second = terms(a), terms(b)
+    if simpler is not None or not 2 < len(first) + len(second) <= MOST_TERMS:
+        return simpler
+    for u, v in itertools.product(first, second):
+        simpler = _simpler(u, v)
+        if simpler is not None:
+            if simpler is u:
+                return either(a, disjunction(w for w in second if w is not v))
+            rest = disjunction(w for w in first if w is not u)
+            return either(rest, b) if simpler is v else either(either(rest, simpler), b)
+    return None
+
+
+def _simpler(a: Variable, b: Variable) -> Condition | None:
+    """The disjunction of two conditions one of which implies the other, or that are the same but for opposites."""
+    first, second = literals(a), literals(b)
+    if _hold(second, first):
+        return a
+    if _hold(first, second):
+        return b
+    rest, other = first.keys() - second.keys(), second.keys() - first.keys()
+    if len(rest) == len(other) == 1 and are_opposite(rest, second):
+        everywhere: Condition = True
+        return functools.reduce(both, (v for k, v in first.items() if k in second), everywhere)
+    return None
 
 
 def _or(a: Condition, b: Condition) -> Condition:
@@ -162,30 +201,18 @@ def computed(op: Op, *operands: Any) -> Condition:
     return found
 
 
-def _is_compound(s: Variable) -> bool:
-    """Whether a condition is a conjunction or a negation: of others none implies another."""
-    return s.apply is not None and (s.apply.key is logical_and or s.apply.key is logical_not)
-
-
-def _are_opposite(a: Condition, b: Condition) -> bool:
-    return _negated(a) is b or _negated(b) is a
-
-
 def implies(a: Condition, b: Condition) -> bool:
-    """Whether b is known to hold wherever a does: it is one of those whose conjunction a is, or of rows of a."""
-    if a is b or _is_of_row(a, b):
-        return True
-    negated = _negated(b)
-    parts = [a]
-    for _ in range(MOST_PARTS):
-        u = parts.pop()
-        if u is b or (negated is not None and _negated(u) is negated):
-            return True
-        if isinstance(u, Variable) and u.apply is not None and u.apply.key is logical_and:
-            parts += u.apply.inputs
-        if not parts:
-            return False
-    return False
+    """Whether b is known to hold wherever a does: by the conditions whose conjunction a is, or by rows of one."""
+    if isinstance(a, bool) or isinstance(b, bool):
+        return a is False or b is True
+    return a is b or _hold(literals(a), literals(b))
+
+
+def _hold(given: Literals, wanted: Literals) -> bool:
+    """Whether some conditions hold wherever others do."""
+    return all(
+        k in given or holds_within(given, v) or any(_is_of_row(u, v) for u in given.values()) for k, v in wanted.items()
+    )
 
 
 def _is_of_row(a: Condition, b: Condition) -> bool:
