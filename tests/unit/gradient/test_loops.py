@@ -137,6 +137,26 @@ def test_a_hessian_is_that_of_jax():
     np.testing.assert_allclose(f(a, 0.4), jax.hessian(lambda v: cost(Jax, v, 0.4))(a), rtol=1e-10, atol=1e-12)
 
 
+def test_a_hessian_of_several_variables_is_that_of_jax():
+    """Rows and columns stand where they belong, of what the gradient does not depend on as well."""
+    variables = tg.vector("x"), tg.matrix("w"), tg.scalar("s")
+    parts = tg.hessian(total(tg, recurrence, *variables), variables, disconnected="zero")
+    f = tg.function(variables, [v for row in parts for v in row], backend="perform", on_unused_input="ignore")
+    given = arrays(3)
+    wanted = jax.hessian(lambda *v: total(Jax, recurrence, *v), (0, 1, 2))(*given)
+    for found, right in zip(f(*given), (v for row in wanted for v in row), strict=True):
+        assert found.shape == right.shape
+        np.testing.assert_allclose(found, right, rtol=1e-10, atol=1e-12)
+
+
+def test_a_hessian_of_a_loop_has_no_loop_through_its_gradient_and_back():
+    """Tangents go with the values and with the gradient: one loop forwards, one backwards."""
+    x, s = tg.vector("x", shape=(5,)), tg.scalar("s")
+    cost = tg.scan(lambda c, v: (tg.sin(c * v) + s, None), s, x)[0]
+    f = tg.function([x, s], tg.hessian(cost, x), backend="perform")
+    assert [node.op.reverse for node in f.graph.nodes if type(node.op).__name__ == "Scan"] == [False, True]
+
+
 def test_a_jacobian_of_traces_is_that_of_jax():
     x = tg.vector("x")
 

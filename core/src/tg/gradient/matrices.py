@@ -15,9 +15,10 @@ from tg.gradient.batching import vectorized
 from tg.gradient.pullback import dependencies
 from tg.gradient.selection import Supports
 from tg.graph.nodes import Constant, Variable
-from tg.graph.traversal import key_of
+from tg.graph.traversal import key_of, sorted_applies
 from tg.ops.creation import eye, zeros_like
 from tg.ops.elementwise.arithmetic import asked_where
+from tg.ops.loops import Scan, While
 from tg.ops.shape import moveaxis, reshape
 from tg.types.dtypes import BOOL, is_float
 from tg.types.lengths import product
@@ -26,6 +27,8 @@ from tg.variables.structure import flatten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tg.graph.op import Op
 
 MOST_UNITS: Final = 512  # unit vectors of which the masks are constants
 DIRECTIONS: Final = ("auto", "forward", "reverse")
@@ -63,8 +66,8 @@ def jacobian(expression: Any, wrt: Any, *, disconnected: str = "raise", directio
         if not is_float(v.type.dtype):
             raise NotDifferentiable(message(f"jacobian: found {v.type}, needed a real floating dtype"))
     forward = direction == "forward" or (direction == "auto" and _is_wide(y, leaves))
-    rows = _forward(y, leaves, disconnected) if forward else _reverse(y, leaves, disconnected)
-    return structure(iter(rows))
+    (row,) = _forward([y], leaves, disconnected) if forward else [_reverse(y, leaves, disconnected)]
+    return structure(iter(row))
 
 
 def _is_wide(y: Variable, wrt: Sequence[Variable]) -> bool:
@@ -90,19 +93,20 @@ def _reverse(y: Variable, wrt: Sequence[Variable], disconnected: str) -> list[Va
     return [reshape(g, (*y.shape, *v.shape)) for g, v in zip(batched, wrt, strict=True)]
 
 
-def _forward(y: Variable, wrt: Sequence[Variable], disconnected: str) -> list[Variable]:
-    """The pushforward batched over the unit tangents of each variable, the batch moved behind the axes of y."""
-    made = []
+def _forward(ys: Sequence[Variable], wrt: Sequence[Variable], disconnected: str) -> list[list[Variable]]:
+    """The pushforward batched over the unit tangents of each variable, the batch moved behind the axes of each y."""
+    made: list[list[Variable]] = [[] for _ in ys]
     for v in wrt:
         seed, supports, batch = _unit(v)
-        (t,) = derivatives.tangents([y], [v], [seed], supports=supports)
-        if t is None:  # in the shape of the result, whatever it is that does not depend
-            flat = zeros_like(v) if key_of(v) in dependencies([y]) else None
-            (zero,) = connected([flat], [v], disconnected, TEXT)
-            made.append(_spread(zero, y))
-            continue
-        (batched,) = vectorized([t], batch, product(v.shape))
-        made.append(reshape(moveaxis(batched, 0, -1), (*y.shape, *v.shape)))
+        tangents = derivatives.tangents(ys, [v], [seed], supports=supports)
+        batched = iter(vectorized([t for t in tangents if t is not None], batch, product(v.shape)))
+        for y, t, row in zip(ys, tangents, made, strict=True):
+            if t is None:  # in the shape of the result, whatever it is that does not depend
+                flat = zeros_like(v) if key_of(v) in dependencies([y]) else None
+                (zero,) = connected([flat], [v], disconnected, TEXT)
+                row.append(_spread(zero, y))
+            else:
+                row.append(reshape(moveaxis(next(batched), 0, -1), (*y.shape, *v.shape)))
     return made
 
 
@@ -150,8 +154,19 @@ def hessian(cost: Any, wrt: Any, *, disconnected: str = "raise") -> Any:
     """
     v = real_scalar(cost, "hessian")
     gradients, structure = flatten(grad(v, wrt, disconnected=disconnected))
-    rows = [jacobian(g, wrt, disconnected="zero") for g in gradients]
-    return structure(iter(rows))
+    if any(_has_loops(node.op) for node, _ in sorted_applies(gradients)):
+        leaves, own = wanted(wrt, "hessian")
+        return structure(own(iter(row)) for row in _forward(gradients, leaves, "zero"))
+    return structure(jacobian(g, wrt, disconnected="zero") for g in gradients)
+
+
+def _has_loops(op: Op) -> bool:
+    """Whether an op is a loop, or a graph that it holds has some.
+
+    The gradient of a loop is another one behind it. A sweep back needs both once more, with traces of what each gives
+    the others and conditions for all of it; tangents go along with what they are of.
+    """
+    return isinstance(op, Scan | While) or any(_has_loops(one.op) for graph in op.inner_graphs() for one in graph.nodes)
 
 
 @of_expressions
