@@ -52,9 +52,7 @@ BOOL = [
     (lambda a, b: tg.cast(a, "int64") == 0, lambda a, b: ~a),
     (lambda a, b: tg.cast(a, "float64") < -1, lambda a, b: truth(False)),
     (lambda a, b: tg.cast(a, "int32") < tg.cast(b, "int32"), lambda a, b: a < b),
-    (lambda a, b: a == True, lambda a, b: a),  # noqa: E712
     (lambda a, b: a * b, lambda a, b: a & b),
-    (lambda a, b: tg.maximum(a, b), lambda a, b: a | b),
     (lambda a, b: tg.isnan(tg.cast(a, "float64")), lambda a, b: truth(False)),
     (lambda a, b: tg.where(a, tg.where(b, 1.0, 2.0), 2.0), lambda a, b: tg.where(a & b, 1.0, 2.0)),
 ]
@@ -73,7 +71,6 @@ INTEGERS = [
     (lambda x: tg.maximum(x, x) - x, tg.zeros_like),
     (lambda x: x & x, lambda x: x),
     (lambda x: x ^ x, tg.zeros_like),
-    (lambda x: ~~x, lambda x: x),
     (lambda x: (x & 6) & 3, lambda x: x & 2),
     (lambda x: (x << 1) << 2, lambda x: x << 3),
     (
@@ -84,11 +81,9 @@ INTEGERS = [
     (lambda x: ~(x < 3), lambda x: x >= 3),
     (lambda x: (x < 3) & (x < 5), lambda x: x < 3),
     (lambda x: (x < 3) | (x < 5), lambda x: x < 5),
-    (lambda x: x + 2 == 5, lambda x: x == 3),
     (lambda x: x - x == 0, lambda x: truth(True)),
     (lambda x: x > 3, lambda x: x > 3),
     (lambda x: tg.isfinite(x), lambda x: truth(True)),
-    (lambda x: tg.where(x > 3, x, 3), lambda x: tg.maximum(x, 3)),
 ]
 
 
@@ -137,8 +132,6 @@ FLOATS = [
     (lambda x: tg.clip(tg.exp(x), 0.0, 3.0), lambda x: tg.minimum(tg.exp(x), 3.0)),
     (lambda x: tg.maximum(x, -x), tg.absolute),
     (lambda x: tg.where(x < 0, -x, x), tg.absolute),
-    (lambda x: tg.maximum(-x, -tg.exp(x)), lambda x: -tg.minimum(x, tg.exp(x))),
-    (lambda x: x != x, tg.isnan),
     (lambda x: x == x, lambda x: ~tg.isnan(x)),
     (lambda x: tg.isnan(x) | tg.isinf(x), lambda x: ~tg.isfinite(x)),
     (lambda x: ~tg.isnan(x) & ~tg.isinf(x), tg.isfinite),
@@ -147,15 +140,9 @@ FLOATS = [
     (lambda x: -x < 2, lambda x: x > -2),
     (lambda x: -x < -tg.exp(x), lambda x: x > tg.exp(x)),
     (lambda x: tg.floor(tg.ceil(x)), tg.ceil),
-    (lambda x: tg.floor(-x), lambda x: -tg.ceil(x)),
-    (lambda x: tg.cast(tg.trunc(x), "int32"), lambda x: tg.cast(x, "int32")),
-    (lambda x: tg.sin(-x), lambda x: -tg.sin(x)),
     (lambda x: tg.cos(-x), tg.cos),
-    (lambda x: tg.sin(x) / tg.cos(x), tg.tan),
     (lambda x: tg.where(x == 2.0, 2.0, x), lambda x: x),
-    (lambda x: tg.where(x != 2.0, x, 2.0), lambda x: x),
     (lambda x: tg.real(tg.cast(x, "complex128")), lambda x: tg.cast(x, "float64")),
-    (lambda x: tg.absolute(tg.cast(x, "complex128")), lambda x: tg.absolute(tg.cast(x, "float64"))),
     (lambda x: tg.exp(x) ** 2.5, lambda x: tg.exp(x * 2.5)),
     (lambda x: tg.exp(x) * tg.exp(x * x), lambda x: tg.exp(x + x * x)),
     (lambda x: tg.log(x**6), lambda x: 6 * tg.log(tg.absolute(x))),
