@@ -44,7 +44,7 @@ def edited(root, number, letters, constants):
     """An expression with one or two of its places changed, which and how by a number."""
     rng = random.Random(number)
     promised = [v for node, made in sorted_applies([root]) if isinstance(node.op, Assume) for v in made]
-    nodes = [node for node, _ in sorted_applies([root], known=promised)]  # what is promised of another is not true
+    nodes = [node for node, _ in sorted_applies([root], boundary=promised)]  # what is promised of another is not true
     if not nodes:
         return root
     places = {(rng.randrange(len(nodes)), rng.randrange(3)) for _ in range(rng.choice((1, 1, 2)))}

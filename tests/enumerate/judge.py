@@ -426,7 +426,7 @@ def widened(region, root):
             queue.extend(new)
     if root.apply is None or id(root) in stops:
         return region
-    applies = tuple(node for node, _ in sorted_applies([root], known=list(stops.values())))
+    applies = tuple(node for node, _ in sorted_applies([root], boundary=list(stops.values())))
     return Region(applies, tuple(stops.values()))
 
 

@@ -107,7 +107,7 @@ def variations(build):
         plain = example(build, usual, shape)
         if plain is not None:
             every = list(changes(*plain))
-            nodes = len(sorted_applies(plain[1], known=plain[0]))
+            nodes = len(sorted_applies(plain[1], boundary=plain[0]))
             step = max(1, -(-len(every) * (nodes + LONG) // (MOST_CHANGES * LONG)))
             yield from ((f"{shape}, {what}", CHANGED, changed) for what, changed in every[::step])
 
@@ -115,7 +115,7 @@ def variations(build):
 def changes(inputs, outputs):
     """Each way to move an axis, and to expand or swap operands, at each node above what is promised of a value."""
     known = [*inputs, *promised(outputs)]
-    applies = [(node, tuple(results)) for node, results in sorted_applies(outputs, known=known)]
+    applies = [(node, tuple(results)) for node, results in sorted_applies(outputs, boundary=known)]
     for place, (node, _) in enumerate(applies):
         for what, op, change in (*of_fields(node), *of_operands(node)):
             yield (

@@ -128,7 +128,7 @@ BINARY = (
 
 def edited(outputs, inputs, rng):
     """The outputs with one change at a random place of what computes them."""
-    applies = sorted_applies(outputs, known=inputs)
+    applies = sorted_applies(outputs, boundary=inputs)
     applies = [(node, tuple(results)) for node, results in applies]
     if not applies:
         return outputs
@@ -272,7 +272,7 @@ def in_context(outputs, inputs, rng):
     if form == 3:
         return [tg.sum(y, -1), *rest]
     if form == 4:
-        inner = [v for _, results in sorted_applies(outputs, known=inputs) for v in results if v is not None]
+        inner = [v for _, results in sorted_applies(outputs, boundary=inputs) for v in results if v is not None]
         return [y, rng.choice(inner), *rest] if inner else outputs
     if form == 5:
         return [y, tg.exp(y), *rest]

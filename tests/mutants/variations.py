@@ -269,7 +269,7 @@ def retyped(inputs, outputs, rng):
         shape = [lengths.get(n, n) for n in x.type.shape]
         new.append(tg.tensor(x.name, dtype[x.type.dtype], shape))
         known[id(x)] = new[-1]
-    for node, results in sorted_applies(outputs, known=inputs):
+    for node, results in sorted_applies(outputs, boundary=inputs):
         operands = [known.get(id(v), v) for v in node.inputs]
         operands = [
             cast_like(v, u, dtype) if isinstance(u, Constant) else v for v, u in zip(operands, node.inputs, strict=True)

@@ -99,18 +99,18 @@ def tier_as_run(backend: Backend, tier: Tier) -> Tier:
 def items(backend: Backend, tier: Tier) -> list[Item]:
     """What is tested on a backend, in the order of the cases."""
     as_run = tier_as_run(backend, tier)
-    found = [item for case in all_cases() for item in variants(case, as_run) if can_run(item, backend)]
-    ids = [item.id for item in found]
+    tests = [item for case in all_cases() for item in variants(case, as_run) if can_run(item, backend)]
+    ids = [item.id for item in tests]
     assert len(set(ids)) == len(ids), sorted({i for i in ids if ids.count(i) > 1})
-    return found
+    return tests
 
 
 def witnesses(backend: Backend, tier: Tier) -> list[Item]:
     """The items that gaps are held to: the tier's; where it has one dtype of each case, then all."""
-    found = items(backend, tier)
+    tests = items(backend, tier)
     if tier_as_run(backend, tier) == "sparse":
-        found += [item for case in all_cases() for item in variants(case, "quick") if can_run(item, backend)]
-    return found
+        tests += [item for case in all_cases() for item in variants(case, "quick") if can_run(item, backend)]
+    return tests
 
 
 def can_run(item: Item, backend: Backend) -> bool:
@@ -149,27 +149,27 @@ def _pairs(
     case: Case, layouts: Iterable[Layout], dtype: str | None, tier: Tier, *, of_gradient: bool = False
 ) -> list[tuple[Layout, bool]]:
     """The pairs of layout and static shape: all, or a few layouts, so that a case's dtypes together have every one."""
-    given = list(layouts)
+    candidates = list(layouts)
     if all(i.shape == () for i in case.inputs):
-        given = given[:1]
+        candidates = candidates[:1]
     if any(not isinstance(i.values, str) and not callable(i.values) for i in case.inputs):
-        given = [layout for layout in given if layout != "broadcast"]  # it would change the values
+        candidates = [layout for layout in candidates if layout != "broadcast"]  # it would change the values
     if tier == "full":
-        return [(layout, static) for layout in given for static in case.static]
+        return [(layout, static) for layout in candidates for static in case.static]
     turn = zlib.crc32(f"{case_name(case)}|{dtype}".encode())
     static = case.static[(turn // 64) % len(case.static)]
     if tier == "sparse":
-        return [(given[turn % len(given)], static)]
-    known: list[str | None] = [d for d in case.dtypes if not of_gradient or d in GRADIENT_DTYPES]
-    share = max(2, -(-len(given) // max(1, len(known))))
-    first = zlib.crc32(case_name(case).encode()) + share * (known.index(dtype) if dtype in known else 0)
-    return [(given[(first + k) % len(given)], static) for k in range(min(share, len(given)))]
+        return [(candidates[turn % len(candidates)], static)]
+    dtypes: list[str | None] = [d for d in case.dtypes if not of_gradient or d in GRADIENT_DTYPES]
+    share = max(2, -(-len(candidates) // max(1, len(dtypes))))
+    first = zlib.crc32(case_name(case).encode()) + share * (dtypes.index(dtype) if dtype in dtypes else 0)
+    return [(candidates[(first + k) % len(candidates)], static) for k in range(min(share, len(candidates)))]
 
 
-def batches(found: Iterable[Item]) -> list[list[Item]]:
+def batches(tests: Iterable[Item]) -> list[list[Item]]:
     """The items in groups that are compiled together; each program's items stay together."""
     programs: dict[tuple[object, ...], list[Item]] = {}
-    for item in found:
+    for item in tests:
         programs.setdefault(item.program, []).append(item)
     groups: dict[tuple[object, ...], list[list[Item]]] = {}
     for members in programs.values():

@@ -33,9 +33,9 @@ def expected(backend: str) -> tuple[str, ...]:
     return (*names, *(gap_name(k, gap) for k, gap in enumerate(registry.gaps(backend))))
 
 
-def refusal(report: Report, asked: Asked, records: Iterable[Record]) -> str | None:
+def refusal(report: Report, request: Asked, records: Iterable[Record]) -> str | None:
     """Why no certificate can be given; None if one can."""
-    if not asked.is_whole or report.tier != TIER:
+    if not request.is_whole or report.tier != TIER:
         return "a certificate is of the whole full tier, compiled as usual, with the cases of every plugin"
     if len(report.backends) != 1:
         return f"a certificate is of one backend: found {len(report.backends)}"

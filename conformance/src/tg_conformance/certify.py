@@ -43,10 +43,10 @@ def cleared(environment: Mapping[str, str], backend: str, variables: Iterable[st
     wrong = [name for name in variables if name.startswith(SPEAKING) and name not in KEPT]
     if wrong:
         raise ValueError(f"--variable: found {wrong[0]}, needed none that tg, pytest or Python reads")
-    kept = {name: text for name, text in environment.items() if name in KEPT or name in variables}
+    base = {name: text for name, text in environment.items() if name in KEPT or name in variables}
     registry = plugin.registry()
     plugins = dict.fromkeys(one.distribution for one in (registry.provided_by(backend), *registry.required(backend)))
-    return {**kept, "TG_PLUGINS": ",".join(plugins), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return {**base, "TG_PLUGINS": ",".join(plugins), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
 def speaking(environment: Iterable[str]) -> list[str]:
@@ -61,10 +61,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="tg_conformance.certify", add_help=False)
     parser.add_argument("--backend", action="append", default=[])
     parser.add_argument("--variable", action="append", default=[])
-    given, _ = parser.parse_known_args(words)
-    backend = given.backend[0] if given.backend else "perform"  # pytest refuses a line without a backend
+    options, _ = parser.parse_known_args(words)
+    backend = options.backend[0] if options.backend else "perform"  # pytest refuses a line without a backend
     try:
-        environment = cleared(os.environ, backend, given.variable)
+        environment = cleared(os.environ, backend, options.variable)
     except ValueError as error:
         sys.stderr.write(f"tg conformance: {error}\n")
         return 4

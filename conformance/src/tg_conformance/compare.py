@@ -158,19 +158,19 @@ def _first(got: Array, want: Array, wrong: Any, what: str) -> str | None:
 
 def ownership(outputs: Sequence[Any], inputs: Sequence[Array]) -> dict[int, str]:
     """What is wrong with the memory of outputs, by number: they are writable, own it and share it with nothing."""
-    found: dict[int, str] = {}
+    faults: dict[int, str] = {}
     spans = [(*np.lib.array_utils.byte_bounds(x), -1 - k) for k, x in enumerate(inputs) if x.size]
     for k, y in enumerate(outputs):
         if not isinstance(y, np.ndarray):
-            found[k] = f"found a {type(y).__name__}, needed an array"
+            faults[k] = f"found a {type(y).__name__}, needed an array"
         elif not y.flags.writeable:
-            found[k] = "the result is read-only"
+            faults[k] = "the result is read-only"
         elif not _owns(y):
-            found[k] = "the result does not own its memory"
+            faults[k] = "the result does not own its memory"
         elif y.size:
             spans.append((*np.lib.array_utils.byte_bounds(y), k))
-    found.update(_overlaps(spans))
-    return found
+    faults.update(_overlaps(spans))
+    return faults
 
 
 def _owns(y: Array) -> bool:
@@ -180,13 +180,13 @@ def _owns(y: Array) -> bool:
 
 def _overlaps(spans: list[tuple[int, int, int]]) -> dict[int, str]:
     """The outputs whose memory overlaps that of an input (numbered -1, -2…) or of another output."""
-    found: dict[int, str] = {}
+    faults: dict[int, str] = {}
     reach, owner = 0, 0
     for start, end, k in sorted(spans):
         if start < reach and (k >= 0 or owner >= 0):
-            found[max(k, owner)] = (
+            faults[max(k, owner)] = (
                 f"the result shares memory with {'an input' if min(k, owner) < 0 else 'another result'}"
             )
         if end > reach:
             reach, owner = end, k
-    return found
+    return faults

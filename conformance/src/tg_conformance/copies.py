@@ -60,10 +60,10 @@ def copies(references: Sequence[Reference], ours: frozenset[int]) -> Iterator[tu
 @functools.cache
 def _by_outline(references: tuple[Reference, ...]) -> dict[tuple[Any, ...], list[Reference]]:
     """References by what two codes that are alike have in common and is cheap to look at."""
-    found: dict[tuple[Any, ...], list[Reference]] = {}
+    groups: dict[tuple[Any, ...], list[Reference]] = {}
     for one in references:
-        found.setdefault((one.code.co_argcount, one.code.co_names), []).append(one)
-    return found
+        groups.setdefault((one.code.co_argcount, one.code.co_names), []).append(one)
+    return groups
 
 
 def _equal(code: CodeType, candidates: Sequence[Reference]) -> Reference | None:
@@ -74,10 +74,10 @@ def _equal(code: CodeType, candidates: Sequence[Reference]) -> Reference | None:
 
 def _instructions(code: CodeType) -> list[tuple[str, Any]]:
     """The instructions with what they name in place of its number, without the tuple around a single result."""
-    found = [(one.opname, _operand(one)) for one in dis.get_instructions(code)]
+    instructions = [(one.opname, _operand(one)) for one in dis.get_instructions(code)]
     return [
         one
-        for one, after in zip(found, [*found[1:], ("", 0)], strict=True)
+        for one, after in zip(instructions, [*instructions[1:], ("", 0)], strict=True)
         if not (one == ("BUILD_TUPLE", 1) and after[0] == "RETURN_VALUE")
     ]
 

@@ -32,8 +32,10 @@ def gradient(
     factors = [_wide(w) for w in weights]
 
     def cost(values: Sequence[Array]) -> Any:
-        found = oracle(*values)
-        outputs = [y for y in (found if isinstance(found, tuple) else (found,)) if np.asarray(y).dtype.kind in "fc"]
+        results = oracle(*values)
+        outputs = [
+            y for y in (results if isinstance(results, tuple) else (results,)) if np.asarray(y).dtype.kind in "fc"
+        ]
         return sum((np.sum(w * y) for w, y in zip(factors, outputs, strict=True)), np.longdouble(0))
 
     with np.errstate(all="ignore"):

@@ -77,8 +77,8 @@ def _random(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], item: 
         low, high = max(-9, limits.min, low * 3), min(9, high * 3)
         return np.asarray(rng.integers(int(low), int(high) + 1, shape)).astype(dtype)
     if is_complex(dtype):
-        found = rng.uniform(low, high, shape) + 1j * rng.uniform(low, high, shape)
-        return np.asarray(found).astype(dtype)
+        z = rng.uniform(low, high, shape) + 1j * rng.uniform(low, high, shape)
+        return np.asarray(z).astype(dtype)
     return _spread(rng, low, high, shape).astype(numpy_dtype(dtype))
 
 
@@ -114,8 +114,8 @@ def _integers(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], item
 
 def _hostile(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], item: Input) -> Array:
     """Special values in random places, each at least once where there is room."""
-    found, count = specials(dtype), int(np.prod(shape))
-    drawn = np.concatenate([found, rng.choice(found, max(0, count - found.size))])
+    special, count = specials(dtype), int(np.prod(shape))
+    drawn = np.concatenate([special, rng.choice(special, max(0, count - special.size))])
     return np.asarray(rng.permutation(drawn)[:count].reshape(shape))
 
 
@@ -152,8 +152,8 @@ def specials(dtype: str) -> Array:
     if is_integer(dtype):
         limits = np.iinfo(dtype)
         near = [v for v in INTEGER_SPECIALS if limits.min <= v <= limits.max]
-        found = [*near, limits.min, limits.min + 1, limits.max - 1, limits.max]
-        return np.array(list(dict.fromkeys(found)), kind)
+        integers = [*near, limits.min, limits.min + 1, limits.max - 1, limits.max]
+        return np.array(list(dict.fromkeys(integers)), kind)
     if is_float(dtype):
         real = finfo(dtype)
         edges = [float(real.max), -float(real.max), float(real.tiny), -float(real.tiny), np.inf]
@@ -196,9 +196,9 @@ def _aligned(raw: Array) -> Array:
     """The same bytes at an address that is a multiple of 64."""
     room = np.empty(raw.size + 64, np.uint8)
     start = -room.ctypes.data % 64
-    found = room[start : start + raw.size]
-    found[:] = raw
-    return found
+    view = room[start : start + raw.size]
+    view[:] = raw
+    return view
 
 
 def _arrangement(plain: Array, layout: str) -> tuple[list[int], int, int]:

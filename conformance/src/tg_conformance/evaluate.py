@@ -59,28 +59,28 @@ def evaluate(
             chosen = [(program, members[min(turn, len(members) - 1)]) for program, members in programs]
             calls = [program.call(item, number) for program, item in chosen]
             wants = [program.reference(call) for (program, _), call in zip(chosen, calls, strict=True)]
-            given = [x for call in calls for x in call.arrays]
+            arrays = [x for call in calls for x in call.arrays]
             with watch:
-                outputs = function(*given)
+                outputs = function(*arrays)
             memory = compare.ownership(outputs, [g.buffer for call in calls for g in call.guarded])
             start = 0
             for (program, item), call, want in zip(chosen, calls, wants, strict=True):
                 stop = start + len(program.outputs)
                 held = next((memory[k] for k in range(start, stop) if k in memory), None)
-                found = held or program.wrong(call, outputs[start:stop], want)
-                if found and wrong[item.id] is None:
-                    wrong[item.id] = f"call {number + 1}: {found}\n  inputs: {shown(call)}"
+                fault = held or program.wrong(call, outputs[start:stop], want)
+                if fault and wrong[item.id] is None:
+                    wrong[item.id] = f"call {number + 1}: {fault}\n  inputs: {shown(call)}"
                 start = stop
             if number == turn == 0:
                 alive = threads()
     if _is_cheap(programs) and backend.name != REFERENCE:
-        wrong_later = _up_to(CALLS, lambda: function(*given), outputs, chosen, calls, watch)
+        wrong_later = _up_to(CALLS, lambda: function(*arrays), outputs, chosen, calls, watch)
         wrong.update((name, wrong[name] or text) for name, text in wrong_later.items())
     watch.refuse_others([program for program, _ in programs])
     for program, members in programs:
-        found = watch.told_of(program, is_alone=len(programs) == 1)
-        if found:
-            wrong.update((item.id, wrong[item.id] or found) for item in members)
+        fault = watch.told_of(program, is_alone=len(programs) == 1)
+        if fault:
+            wrong.update((item.id, wrong[item.id] or fault) for item in members)
     if rounds:
         for name, text in _in_threads(function, programs, backend, rounds).items():
             wrong[name] = wrong[name] or text
@@ -152,11 +152,11 @@ def _in_threads(function: Any, programs: Programs, backend: BackendChoice, round
     """What is wrong with the first item of each program when eight threads call at once."""
     chosen = [(program, members[0]) for program, members in programs]
     sets = [[program.call(item, number) for program, item in chosen] for number in range(THREADS)]
-    given = [[x for call in calls for x in call.arrays] for calls in sets]
-    alone = [function(*arrays) for arrays in given]
-    found = in_threads(function, given, rounds, backend.name)
+    inputs = [[x for call in calls for x in call.arrays] for calls in sets]
+    alone = [function(*arrays) for arrays in inputs]
+    results = in_threads(function, inputs, rounds, backend.name)
     wrong: dict[str, str] = {}
-    for thread, outputs in found:
+    for thread, outputs in results:
         start = 0
         for (program, item), call in zip(chosen, sets[thread], strict=True):
             stop = start + len(program.outputs)

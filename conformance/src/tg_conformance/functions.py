@@ -59,17 +59,17 @@ def lengths_in_a_row(compile: Any, x: Any, y: Any) -> Any:
     a, b = tg.matrix("a"), tg.matrix("b")
     g = tg.grad(tg.sum(a * b), [a, b])
     f = compile([a, b], (a * b, *g))
-    found = [f(x, y), f(x[:1], y), f(x, y[:, :1]), f(x[:1], y[:, :1]), f(x[:1, :1], y[:1]), f(x, y)]
-    return tuple(one for results in found for one in results)
+    calls = [f(x, y), f(x[:1], y), f(x, y[:, :1]), f(x[:1], y[:, :1]), f(x[:1, :1], y[:1]), f(x, y)]
+    return tuple(one for results in calls for one in results)
 
 
 def lengths_in_a_row_oracle(x: Any, y: Any) -> Any:
     """The same with NumPy."""
-    found: list[Any] = []
+    results: list[Any] = []
     for a, b in ((x, y), (x[:1], y), (x, y[:, :1]), (x[:1], y[:, :1]), (x[:1, :1], y[:1]), (x, y)):
         z = np.ones(np.broadcast_shapes(a.shape, b.shape))
-        found += [a * b, reduced(z * b, a.shape), reduced(z * a, b.shape)]
-    return tuple(found)
+        results += [a * b, reduced(z * b, a.shape), reduced(z * a, b.shape)]
+    return tuple(results)
 
 
 def reduced(x: Any, shape: tuple[int, ...]) -> Any:

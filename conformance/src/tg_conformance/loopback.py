@@ -67,5 +67,5 @@ def elementwise_rule(fn: ElementwiseFunction) -> Callable[..., Any]:
 
 def op_rule(op: Op, *arrays: Any) -> Any:
     """`rule(op, *arrays)` for any op: an array, or a tuple of several."""
-    found = op.perform(*arrays)
-    return found[0] if len(found) == 1 else found
+    outputs = op.perform(*arrays)
+    return outputs[0] if len(outputs) == 1 else outputs

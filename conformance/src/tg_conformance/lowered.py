@@ -41,26 +41,26 @@ def nodes_of(frozen: FrozenGraph) -> Iterator[Node]:
 
 def gaps_in(frozen: FrozenGraph, gaps: Sequence[Gap]) -> list[Gap]:
     """The gaps that cover nodes of a graph or of the graphs inside, the first of each node."""
-    found: list[Gap] = []
+    matches: list[Gap] = []
     for node in frozen.nodes:
         gap = find_gap(gaps, node.op, [frozen.types[k] for k in (*node.inputs, *node.outputs)])
         new = [gap] if gap is not None else []
         for inner in node.op.inner_graphs():
             new += gaps_in(inner, gaps)
-        found += [one for one in new if one not in found]
-    return found
+        matches += [one for one in new if one not in matches]
+    return matches
 
 
 def covered(frozen: FrozenGraph, gap: Gap) -> set[str]:
     """The dtypes in which a gap covers nodes of a graph and of the graphs inside."""
-    found: set[str] = set()
+    dtypes: set[str] = set()
     for node in frozen.nodes:
         types = [frozen.types[k] for k in (*node.inputs, *node.outputs)]
         if find_gap([gap], node.op, types) is not None:
-            found |= {t.dtype for t in types} & (gap.dtypes or {t.dtype for t in types})
+            dtypes |= {t.dtype for t in types} & (gap.dtypes or {t.dtype for t in types})
         for inner in node.op.inner_graphs():
-            found |= covered(inner, gap)
-    return found
+            dtypes |= covered(inner, gap)
+    return dtypes
 
 
 def gap_name(k: int, gap: Gap) -> str:

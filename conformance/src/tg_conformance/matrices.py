@@ -25,17 +25,17 @@ LAYOUTS: Final[tuple[Layout, ...]] = tuple(layout for layout in SAME_SHAPE if la
 
 def square(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> Array:
     """Well-conditioned matrices without symmetry, in which elimination exchanges rows."""
-    found = _random(rng, dtype, shape) / 2
+    a = _random(rng, dtype, shape) / 2
     for index in np.ndindex(*shape[:-2]):
         rows = np.roll(np.arange(shape[-1]), 1)
-        found[(*index, rows, np.arange(shape[-1]))] += 3
-    return found
+        a[(*index, rows, np.arange(shape[-1]))] += 3
+    return a
 
 
 def positive(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> Array:
     """Hermitian positive-definite matrices."""
-    found = _random(rng, dtype, shape)
-    return np.asarray(found @ adjoint(found) / max(1, shape[-1]) + np.eye(shape[-1]))
+    a = _random(rng, dtype, shape)
+    return np.asarray(a @ adjoint(a) / max(1, shape[-1]) + np.eye(shape[-1]))
 
 
 def triangle(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> Array:
@@ -45,21 +45,21 @@ def triangle(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> Arra
 
 def hermitian(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> Array:
     """Hermitian matrices whose eigenvalues lie apart."""
-    found = _random(rng, dtype, shape) / 4
-    return np.asarray(found + adjoint(found) + np.diag(3.0 * np.arange(shape[-1])))
+    a = _random(rng, dtype, shape) / 4
+    return np.asarray(a + adjoint(a) + np.diag(3.0 * np.arange(shape[-1])))
 
 
 def general(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> Array:
     """Matrices of any shape whose singular values lie apart."""
     few = min(shape[-2:])
-    found = _random(rng, dtype, shape) / 4
-    found[..., np.arange(few), np.arange(few)] += 2.0 * np.arange(1, few + 1)
-    return found
+    a = _random(rng, dtype, shape) / 4
+    a[..., np.arange(few), np.arange(few)] += 2.0 * np.arange(1, few + 1)
+    return a
 
 
 def _random(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> Array:
-    found = rng.uniform(-1, 1, shape)
-    return found + 1j * rng.uniform(-1, 1, shape) if dtype.startswith("complex") else found
+    values = rng.uniform(-1, 1, shape)
+    return values + 1j * rng.uniform(-1, 1, shape) if dtype.startswith("complex") else values
 
 
 def adjoint(a: Array) -> Array:
@@ -70,12 +70,12 @@ def adjoint(a: Array) -> Array:
 def each(function: Callable[..., Any], *arrays: Array) -> Any:
     """What a function of matrices gives for each of a batch: an array, or a tuple of arrays."""
     lead = arrays[0].shape[:-2]
-    found = [function(*(a[index] for a in arrays)) for index in np.ndindex(*lead)]
-    if not found:
+    results = [function(*(a[index] for a in arrays)) for index in np.ndindex(*lead)]
+    if not results:
         return arrays[-1]
-    if isinstance(found[0], tuple):
-        return tuple(np.array(part).reshape((*lead, *np.shape(part[0]))) for part in zip(*found, strict=True))
-    return np.array(found).reshape((*lead, *np.shape(found[0])))
+    if isinstance(results[0], tuple):
+        return tuple(np.array(part).reshape((*lead, *np.shape(part[0]))) for part in zip(*results, strict=True))
+    return np.array(results).reshape((*lead, *np.shape(results[0])))
 
 
 def cholesky(a: Array) -> Array:
@@ -84,11 +84,11 @@ def cholesky(a: Array) -> Array:
 
 
 def _cholesky(a: Array) -> Array:
-    found = np.zeros_like(a)
+    factor = np.zeros_like(a)
     for j in range(len(a)):
-        found[j, j] = np.sqrt(a[j, j].real - np.sum(abs(found[j, :j]) ** 2))
-        found[j + 1 :, j] = (a[j + 1 :, j] - found[j + 1 :, :j] @ np.conj(found[j, :j])) / found[j, j]
-    return found
+        factor[j, j] = np.sqrt(a[j, j].real - np.sum(abs(factor[j, :j]) ** 2))
+        factor[j + 1 :, j] = (a[j + 1 :, j] - factor[j + 1 :, :j] @ np.conj(factor[j, :j])) / factor[j, j]
+    return factor
 
 
 def solve(a: Array, b: Array) -> Array:
@@ -108,19 +108,19 @@ def determinant(a: Array) -> Array:
 
 def _eliminated(a: Array, b: Array) -> tuple[Array, Any]:
     """The solution, and the determinant."""
-    a, b, n, found = a.copy(), b.astype(np.result_type(a, b)), len(a), a.dtype.type(1)
+    a, b, n, determinant = a.copy(), b.astype(np.result_type(a, b)), len(a), a.dtype.type(1)
     for k in range(n):
         row = k + int(np.argmax(abs(a[k:, k])))
         if row != k:
-            a[[k, row]], b[[k, row]], found = a[[row, k]], b[[row, k]], -found
-        found = found * a[k, k]
+            a[[k, row]], b[[k, row]], determinant = a[[row, k]], b[[row, k]], -determinant
+        determinant = determinant * a[k, k]
         for i in range(k + 1, n):
             factor = a[i, k] / a[k, k]
             a[i] = a[i] - factor * a[k]
             b[i] = b[i] - factor * b[k]
     for k in reversed(range(n)):
         b[k] = (b[k] - a[k, k + 1 :] @ b[k + 1 :]) / a[k, k]
-    return b, found
+    return b, determinant
 
 
 def jacobi(a: Any) -> Any:

@@ -37,8 +37,8 @@ def exact(function: Callable[..., Any], double: Callable[..., Any]) -> Callable[
     def oracle(*arrays: Any) -> Any:
         if all(a.dtype == np.float64 for a in arrays):
             return double(*arrays)
-        found = np.frompyfunc(one, len(arrays), 1)(*(np.asarray(a, np.longdouble) for a in arrays))
-        return np.asarray(found, np.longdouble)
+        numbers = np.frompyfunc(one, len(arrays), 1)(*(np.asarray(a, np.longdouble) for a in arrays))
+        return np.asarray(numbers, np.longdouble)
 
     return oracle
 

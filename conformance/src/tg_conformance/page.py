@@ -70,8 +70,8 @@ def _facts(report: Report) -> str:
     chosen += [f"mode {report.mode}"] if report.mode else []
     options = f" with {', '.join(chosen)}" if chosen else ""
     words = f", only cases that match {report.words!r}" if report.words else ""
-    made = f"tg {report.tg}, tg-conformance {report.suite}, Python {report.python}, NumPy {report.numpy}"
-    told = [f"{report.tier} tier{options}{words}; {made}; {report.machine}; {report.time}"]
+    versions = f"tg {report.tg}, tg-conformance {report.suite}, Python {report.python}, NumPy {report.numpy}"
+    told = [f"{report.tier} tier{options}{words}; {versions}; {report.machine}; {report.time}"]
     told += [f"extensions: {', '.join(map(' '.join, report.extensions))}"] if report.extensions else []
     told += [f"not tested: {name}: {reason}" for name, reason in report.skipped]
     told += [f"cases lost: {text}" for text in report.lost]
@@ -137,10 +137,10 @@ def _failures(report: Report, names: Sequence[str]) -> str:
 
 def _gaps(report: Report, names: Sequence[str]) -> str:
     """The reasons that backends give for what they do not do, with the number of items each explains."""
-    found = Counter((e.backend, text) for e in report.cases for _, came, text in e.details if came == "gap")
+    counts = Counter((e.backend, text) for e in report.cases for _, came, text in e.details if came == "gap")
     rows = [
         f'<tr class="b{names.index(name)}"><td>{escape(text)}</td><td>{escape(name)}</td><td>{count}</td></tr>'
-        for (name, text), count in sorted(found.items())
+        for (name, text), count in sorted(counts.items())
     ]
     return "<h2>Gaps</h2>" + _table(["reason", "backend", "items"], rows) if rows else ""
 
@@ -150,10 +150,10 @@ def _grouped(entries: Iterable[Entry], field: str) -> list[tuple[str, list[Entry
 
 
 def _counts(entries: Iterable[Entry]) -> dict[str, int]:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for entry in entries:
-        found.update(entry.counts)
-    return {outcome: found[outcome] for outcome in OUTCOMES if found[outcome]}
+        counts.update(entry.counts)
+    return {outcome: counts[outcome] for outcome in OUTCOMES if counts[outcome]}
 
 
 def _row(label: str, entries: Sequence[Entry], names: Sequence[str]) -> str:

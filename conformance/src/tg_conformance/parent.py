@@ -151,13 +151,13 @@ class Worker:
 
         What it compiles goes to a folder of its own unless the parent has chosen one: nothing old is tested.
         """
-        found = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        found.setdefault("TG_CACHE_DIR", str(self._file("cache")))
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        environment.setdefault("TG_CACHE_DIR", str(self._file("cache")))
         if self.mode is not None:
-            found["TG_MODE"] = self.mode
+            environment["TG_MODE"] = self.mode
         if self.exclude:
-            found["TG_EXCLUDE"] = ",".join(self.exclude)
-        return found
+            environment["TG_EXCLUDE"] = ",".join(self.exclude)
+        return environment
 
     def _file(self, name: str) -> Path:
         return Path(self._folder.name) / name

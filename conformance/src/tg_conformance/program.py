@@ -67,11 +67,13 @@ class Program:
         self._frozen: dict[tuple[tuple[int, int], ...], FrozenGraph] = {}
 
     def _variable(self, k: int, shape: tuple[int, ...]) -> Variable:
-        given = self.case.inputs[k]
-        known = [given.static and isinstance(n, int) for n in given.shape] if len(given.shape) == len(shape) else []
-        shown = shape if self.static else tuple(n if fixed else None for n, fixed in zip(shape, known, strict=True))
-        made: Variable = tg.tensor(f"x{k}", given.dtype or self.dtype, shown)
-        return made
+        spec = self.case.inputs[k]
+        static_axes = [spec.static and isinstance(n, int) for n in spec.shape] if len(spec.shape) == len(shape) else []
+        shown = (
+            shape if self.static else tuple(n if fixed else None for n, fixed in zip(shape, static_axes, strict=True))
+        )
+        variable: Variable = tg.tensor(f"x{k}", spec.dtype or self.dtype, shown)
+        return variable
 
     def _gradients(self) -> list[Variable]:
         """The gradient of the weighted sum of the floating results, weights being inputs too."""
@@ -94,13 +96,13 @@ class Program:
         other = "C" if item.layout not in ("C", "empty", "one", "scalar") else "strided"
         layout = item.layout if number == 0 else other
         guarded = []
-        for k, given in enumerate(self.case.inputs):
-            guarded.append(draw.Guarded(drawn(item, k, number), given.layout or layout))
+        for k, spec in enumerate(self.case.inputs):
+            guarded.append(draw.Guarded(drawn(item, k, number), spec.layout or layout))
         plain = [np.ascontiguousarray(g.array).reshape(g.array.shape) for g in guarded]
         if self.weights:
             rng = draw.generator("weights", item.id, number)
-            made = interpret(self._reference(plain, self.inputs, self.results), plain)
-            floating = [y for y, v in zip(made, self.results, strict=True) if is_float(v.type.dtype)]
+            results = interpret(self._reference(plain, self.inputs, self.results), plain)
+            floating = [y for y, v in zip(results, self.results, strict=True) if is_float(v.type.dtype)]
             weights = [rng.uniform(0.5, 2, y.shape).astype(y.dtype) for y in floating]
             guarded += [draw.Guarded(w, "C") for w in weights]
             plain += weights
@@ -131,15 +133,15 @@ class Program:
         oracle = self._oracle(call)
         for k, (y, w, v) in enumerate(zip(got, want, self.outputs, strict=True)):
             which = kind if len(got) == 1 else f"{kind} {k}"
-            found = self._check(y, w, v, call, k)
-            if found:
-                return f"{which} differs from the reference: {found}"
-            found = self._declared(y, v)
-            if found:
-                return f"{which}: {found}"
-            found = self._check(y, oracle[k], v, call, k, exact=True) if oracle is not None else None
-            if found:
-                return f"{which} differs from the oracle: {found}"
+            fault = self._check(y, w, v, call, k)
+            if fault:
+                return f"{which} differs from the reference: {fault}"
+            fault = self._declared(y, v)
+            if fault:
+                return f"{which}: {fault}"
+            fault = self._check(y, oracle[k], v, call, k, exact=True) if oracle is not None else None
+            if fault:
+                return f"{which} differs from the oracle: {fault}"
         for k, g in enumerate(call.guarded):
             if not g.is_untouched:
                 return f"input {k} or the memory around it was written"
@@ -160,10 +162,10 @@ class Program:
                 oracle, call.plain[:count], call.plain[count:], self.wrt, analytic=self.case.analytic
             )
         with np.errstate(all="ignore"):
-            found = oracle(*map(compare.widen, call.plain))
-        if found is None:
+            results = oracle(*map(compare.widen, call.plain))
+        if results is None:
             return None
-        return list(found) if isinstance(found, tuple | list) else [found]
+        return list(results) if isinstance(results, tuple | list) else [results]
 
     def _check(self, y: Any, w: Any, v: Variable, call: Call, k: int, *, exact: bool = False) -> str | None:
         dtype = v.type.dtype
@@ -201,15 +203,15 @@ class Program:
         if self.case.condition is None or not is_inexact(dtype):
             return None
         with np.errstate(all="ignore"):
-            found = self.case.condition(*map(compare.widen, call.plain))
-        return found[k] if isinstance(found, tuple) else found
+            sizes = self.case.condition(*map(compare.widen, call.plain))
+        return sizes[k] if isinstance(sizes, tuple) else sizes
 
     def apart(self, call: Call, got: Sequence[Any], want: Sequence[Any]) -> str | None:
         """What differs between the results of a call and those of the same call at another time."""
         for k, (y, w, v) in enumerate(zip(got, want, self.outputs, strict=True)):
-            found = self._check(y, w, v, call, k)
-            if found:
-                return f"result {k} differs from that of the same call alone: {found}"
+            fault = self._check(y, w, v, call, k)
+            if fault:
+                return f"result {k} differs from that of the same call alone: {fault}"
         return None
 
     @property
@@ -223,19 +225,19 @@ class Program:
 
 def drawn(item: Item, k: int, number: int) -> Array:
     """The values of an input in a call: both calls have the lengths of a static shape, otherwise each its own."""
-    given = item.case.inputs[k]
+    spec = item.case.inputs[k]
     sizes = (GRADIENT_SIZES if item.kind == "grad" else draw.SIZES)[0 if item.static else number % 2]
     if item.layout == "one":
         sizes = dict.fromkeys(sizes, 1)
     elif item.layout == "empty":
         sizes = {**sizes, "n": 0, draw.RANK_2[0]: 0}
-    shape = () if item.layout == "scalar" else draw.lengths(given.shape, sizes)
+    shape = () if item.layout == "scalar" else draw.lengths(spec.shape, sizes)
     rng = draw.generator(item.id.partition("[")[0], item.dtypes, item.static, k, number)
-    return draw.values(given, given.dtype or item.dtype or "", shape, rng)
+    return draw.values(spec, spec.dtype or item.dtype or "", shape, rng)
 
 
 def _typical(value: Any) -> Any:
     """The largest finite magnitude of an array, 0 if there is none."""
-    found = np.abs(compare.widen(np.asarray(value)))
-    found = found[np.isfinite(found)]
-    return found.max() if found.size else 0.0
+    sizes = np.abs(compare.widen(np.asarray(value)))
+    sizes = sizes[np.isfinite(sizes)]
+    return sizes.max() if sizes.size else 0.0

@@ -146,9 +146,9 @@ class LostItem(pytest.Item):
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Keep what is wrong with plugins among the items, whatever is selected."""
-    kept = [item for item in items if isinstance(item, LostItem)]
+    lost_items = [item for item in items if isinstance(item, LostItem)]
     yield
-    items.extend(item for item in kept if item not in items)
+    items.extend(item for item in lost_items if item not in items)
 
 
 class BackendCases(pytest.Collector):
@@ -189,8 +189,8 @@ class BackendCases(pytest.Collector):
         """What came of an item; runs its batch if that has not been done."""
         if one.name not in self.outcomes:
             wanted = [name for name in self._selected if name in one.batch[1]]
-            found = self.worker.run(wanted) if one.item is not None else self.worker.gap(one.gap, one.name)
-            self.outcomes.update((outcome.id, outcome) for outcome in found)
+            outcomes = self.worker.run(wanted) if one.item is not None else self.worker.gap(one.gap, one.name)
+            self.outcomes.update((outcome.id, outcome) for outcome in outcomes)
         return self.outcomes[one.name]
 
     @functools.cached_property
@@ -250,23 +250,23 @@ class CaseItem(pytest.Item):
 
     def runtest(self) -> None:
         """Fail, or note as expected, what the worker found."""
-        found = self.parent.outcome(self)
+        result = self.parent.outcome(self)
         dtype, level = (self.item.dtypes, self.item.case.level) if self.item is not None else ("", 1)
-        outcome = "gap" if found.outcome == "xfailed" else found.outcome
+        outcome = "gap" if result.outcome == "xfailed" else result.outcome
         if outcome == "failed" and level > self.parent.level:
             outcome = "advisory"
         record = report.Record(
-            self.parent.backend, self.name, level, outcome, found.seconds, dtype, found.detail, found.measured
+            self.parent.backend, self.name, level, outcome, result.seconds, dtype, result.detail, result.measured
         )
         self.user_properties.extend(report.properties(record))
         if outcome == "gap":
-            pytest.xfail(found.detail)
+            pytest.xfail(result.detail)
         if outcome == "advisory":
-            pytest.xfail(f"advisory, level {level}: {found.detail}")
+            pytest.xfail(f"advisory, level {level}: {result.detail}")
         if outcome == NOT_RUN:
-            pytest.skip(found.detail)
+            pytest.skip(result.detail)
         if outcome != "passed":
-            raise CaseFailure(found.detail)
+            raise CaseFailure(result.detail)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The case, what is wrong, and how to run it alone."""
@@ -294,36 +294,36 @@ def available() -> list[str]:
 
 def skipped(named: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """The backends that are installed in some state, and not tested; why."""
-    known = [one for one in plugin.registry().backends() if one.state != "not installed"]
+    statuses = [one for one in plugin.registry().backends() if one.state != "not installed"]
     if named:
-        return tuple((one.name, "not asked for") for one in known if not {one.name, *one.aliases} & set(named))
-    return tuple((one.name, f"{one.state}: {one.reason}") for one in known if not one.is_available)
+        return tuple((one.name, "not asked for") for one in statuses if not {one.name, *one.aliases} & set(named))
+    return tuple((one.name, f"{one.state}: {one.reason}") for one in statuses if not one.is_available)
 
 
 def lost(config: pytest.Config) -> tuple[str, ...]:
     """What is wrong with plugins that should take part: extensions, and backends unless others are asked for."""
     registry = plugin.registry()
-    found = [f"cases lost: {one}" for one in registry.lost_cases()]
-    found += [
+    faults = [f"cases lost: {one}" for one in registry.lost_cases()]
+    faults += [
         f"cases lost: found {type(case).__name__} {case!r:.60} among them, needed tg.plugin.case.Case"
         for case in registry.cases()
         if not isinstance(case, Case)
     ]
     if not config.getoption("--backend"):
         broken = [one for one in registry.backends() if one.state in ("broken", "wrong API")]
-        found += [
+        faults += [
             f"backend {one.name!r} is installed and cannot be tested: {one.state}: {one.reason}" for one in broken
         ]
-    return tuple(found)
+    return tuple(faults)
 
 
 def _prepare_certificate(config: pytest.Config) -> None:
     """Ask for what a certificate needs, and refuse what would make it say less than it seems to."""
     option = config.option
-    given = [name for name in ("keyword", "markexpr", "mode", "exclude", "backend_option") if getattr(option, name)]
-    given += ["every"] if option.every != 1 else []
-    if given:
-        raise pytest.UsageError(f"--certify: found {', '.join(given)}, needed the whole suite compiled as usual")
+    options = [name for name in ("keyword", "markexpr", "mode", "exclude", "backend_option") if getattr(option, name)]
+    options += ["every"] if option.every != 1 else []
+    if options:
+        raise pytest.UsageError(f"--certify: found {', '.join(options)}, needed the whole suite compiled as usual")
     if len(option.backend or ()) != 1:
         raise pytest.UsageError(f"--certify: found {len(option.backend or ())} backends, needed one: --backend NAME")
     strange = [*speaking(os.environ), *_strangers(config)]
@@ -393,15 +393,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     wanted: Path | None = config.getoption("--certify")
     if not any(chosen.values()) and wanted is None:
         return
-    made = results.report(was_asked)
+    full_report = results.report(was_asked)
     for name, path in chosen.items():
         if path is not None:
-            report.write(path, made.as_json() if name == "report" else page(made))
+            report.write(path, full_report.as_json() if name == "report" else page(full_report))
             terminalreporter.write_line(f"written to {path}")
     if wanted is not None:
-        why = refusal(made, was_asked, results.records)
+        why = refusal(full_report, was_asked, results.records)
         if why is None:
-            report.write(wanted, certificate(made, config.getoption("--variable")))
+            report.write(wanted, certificate(full_report, config.getoption("--variable")))
         terminalreporter.write_line(f"no certificate: {why}" if why else f"certificate written to {wanted}")
 
 

@@ -164,7 +164,7 @@ class Results:
     def summary(self, tier: Tier) -> list[Tested]:
         """Versions, levels, counts and seconds of each backend."""
         status = {one.name: one for one in plugin.registry().backends()}
-        found = []
+        rows = []
         for name in self.backends:
             own = [record for record in self.records if record.backend == name]
             counts = Counter(record.outcome for record in own)
@@ -173,12 +173,12 @@ class Results:
             versions = (one.distribution, one.version, dict(one.engines))
             facts = (*versions, tier_as_run(backend, tier), *levels, _ordered(counts))
             measured = {record.id: record.measured for record in own if record.measured is not None}
-            found.append(Tested(name, *facts, round(sum(record.seconds for record in own), 3), measured))
-        return found
+            rows.append(Tested(name, *facts, round(sum(record.seconds for record in own), 3), measured))
+        return rows
 
-    def report(self, asked: Asked) -> Report:
+    def report(self, request: Asked) -> Report:
         """All of it; cases that ran on some backend and not on another, or not in a dtype, are there as not run."""
-        tested = self.summary(asked.tier)
+        tested = self.summary(request.tier)
         absent = list(self._not_run())
         entries = sorted([*self._ran(), *absent], key=lambda e: (e.family, e.case, e.dtype, e.backend))
         more = Counter(entry.backend for entry in absent)
@@ -189,9 +189,9 @@ class Results:
         now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
         versions = (tg.__version__, version_of_suite(), platform.python_version(), np.__version__, machine)
-        chosen = (asked.words, asked.mode, asked.exclude, asked.options)
-        missing = (extensions(), asked.skipped, asked.lost)
-        return Report(VERSION, asked.tier, now, *chosen, *versions, *missing, tuple(tested), tuple(entries))
+        chosen = (request.words, request.mode, request.exclude, request.options)
+        missing = (extensions(), request.skipped, request.lost)
+        return Report(VERSION, request.tier, now, *chosen, *versions, *missing, tuple(tested), tuple(entries))
 
     def _ran(self) -> Iterator[Entry]:
         groups: dict[tuple[str, str, str], list[Record]] = {}
@@ -235,13 +235,13 @@ def extensions() -> tuple[tuple[str, str], ...]:
 
 def _known(names: set[str], backends: Sequence[Backend]) -> dict[tuple[str, str], tuple[int, set[str]]]:
     """For each case that is named and each of its dtypes, its level and the backends that could run it."""
-    found: dict[tuple[str, str], tuple[int, set[str]]] = {}
+    table: dict[tuple[str, str], tuple[int, set[str]]] = {}
     for case in all_cases():
         if case_name(case) in names or f"{case_name(case)}.grad" in names:
             for item in variants(case, "quick"):
                 able = {backend.name for backend in backends if can_run(item, backend)}
-                found[item.id.partition("[")[0], item.dtypes] = (case.level, able)
-    return found
+                table[item.id.partition("[")[0], item.dtypes] = (case.level, able)
+    return table
 
 
 def _ordered(counts: Mapping[str, int]) -> dict[str, int]:
@@ -264,7 +264,7 @@ def properties(record: Record) -> Iterable[tuple[str, Any]]:
     return [(f"conformance.{name}", value) for name, value in record._asdict().items() if value not in ("", None)]
 
 
-def from_properties(given: Iterable[tuple[str, Any]]) -> Record | None:
+def from_properties(properties: Iterable[tuple[str, Any]]) -> Record | None:
     """The record among the properties of an item, None for an item of another suite."""
-    facts = {name.removeprefix("conformance."): value for name, value in given if name.startswith("conformance.")}
+    facts = {name.removeprefix("conformance."): value for name, value in properties if name.startswith("conformance.")}
     return Record(**facts) if facts else None

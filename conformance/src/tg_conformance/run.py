@@ -102,25 +102,25 @@ class Runner:
         if self.batches % OFTEN == 0:  # a look takes 0.1 s, and 0.3 beside a framework
             self.copied.update(copied(self.backend))
         self.batches += 1
-        found: list[Outcome] = []
+        outcomes: list[Outcome] = []
         together: list[tuple[Program, list[Item]]] = []
         for members in _by_program(items):
             started = time.perf_counter()
             if members[0].kind in ("error", "script"):
                 self.journal([item.id for item in members])
-                found += [self._alone(item) for item in members]
+                outcomes += [self._alone(item) for item in members]
                 continue
             try:
                 program = Program(members[0])
                 gaps = self.covering(program)
             except Exception:  # noqa: BLE001 (whatever a case raises while it is built is its failure)
-                found += [_failed(item, f"building the case: {_trace()}", started) for item in members]
+                outcomes += [_failed(item, f"building the case: {_trace()}", started) for item in members]
                 continue
             if gaps:
-                found += self._gapped(program, members, gaps)
+                outcomes += self._gapped(program, members, gaps)
             else:
                 together.append((program, members))
-        return found + self._together(together)
+        return outcomes + self._together(together)
 
     def _alone(self, item: Item) -> Outcome:
         """The outcome of an item that raises or makes its own functions."""
@@ -170,12 +170,12 @@ class Runner:
         if len(programs) == 1:
             return self._raised(*programs[0], raised, started)
         middle = len(programs) // 2
-        found = self._together(programs[:middle]) + self._together(programs[middle:])
+        outcomes = self._together(programs[:middle]) + self._together(programs[middle:])
         if isinstance(raised, ThreadsError | BackDoorError | StateError) and all(
-            one.outcome == "passed" for one in found
+            one.outcome == "passed" for one in outcomes
         ):
             return [_failed(item, str(raised), started) for _, members in programs for item in members]
-        return found
+        return outcomes
 
     def _raised(self, program: Program, members: list[Item], error: Exception, started: float) -> list[Outcome]:
         """One program raised: with several items, each is run alone."""
@@ -211,18 +211,18 @@ class Runner:
 
     def _gapped(self, program: Program, members: list[Item], gaps: Sequence[Gap]) -> list[Outcome]:
         """Outcomes of items that gaps cover: each must fail as these say, and fail without the declaration too."""
-        found = []
+        outcomes = []
         for item in members:
             started = time.perf_counter()
             self.journal([item.id])
             refused = [gap for gap in gaps if gap.raises is not None]
             if not refused:
-                found.append(self._differs(program, item, gaps, started))
+                outcomes.append(self._differs(program, item, gaps, started))
             elif detail := self._refused_wrongly(program, item, refused):
-                found.append(_failed(item, detail, started))
+                outcomes.append(_failed(item, detail, started))
             else:
-                found.append(Outcome(item.id, "xfailed", gaps[0].reason, time.perf_counter() - started))
-        return found
+                outcomes.append(Outcome(item.id, "xfailed", gaps[0].reason, time.perf_counter() - started))
+        return outcomes
 
     def _refused_wrongly(self, program: Program, item: Item, gaps: Sequence[Gap]) -> str | None:
         """What is wrong with gaps that say that a program raises: it does not, or all is well without them.
@@ -288,7 +288,7 @@ class Runner:
             return []
         return gaps_in(lowered(self.backend, program), self.gaps)
 
-    def proof(self, k: int, known: Iterable[Item]) -> Outcome:
+    def proof(self, k: int, candidates: Iterable[Item]) -> Outcome:
         """The outcome of a gap itself: it must cover cases, and one that no other gap covers must fail without it.
 
         A gap may also keep a rule from being used where the op has an expansion: no case is refused then. One whose
@@ -296,13 +296,13 @@ class Runner:
         """
         gap, started = self.gaps[k], time.perf_counter()
         if gap.raises is None and not isinstance(gap.op, str):
-            detail, worst = self._difference(k, known)
+            detail, worst = self._difference(k, candidates)
             return Outcome(
                 gap_name(k, gap), "failed" if detail else "passed", detail, time.perf_counter() - started, worst
             )
         others = [one for one in self.gaps if one is not gap]
         detail, right = NO_CASE, ""
-        for members in _by_program([item for item in known if item.kind in ("value", "grad")]):
+        for members in _by_program([item for item in candidates if item.kind in ("value", "grad")]):
             if gap.op in members[0].case.needs:  # a word: each of its cases is held against it
                 return Outcome(gap_name(k, gap), "passed", "", time.perf_counter() - started)
             try:
@@ -325,13 +325,13 @@ class Runner:
             detail = f"without it {right} is right, as is all else that it covers: remove the gap"
         return Outcome(gap_name(k, gap), "failed" if detail else "passed", detail, time.perf_counter() - started)
 
-    def _difference(self, k: int, known: Iterable[Item]) -> tuple[str, float | None]:
+    def _difference(self, k: int, candidates: Iterable[Item]) -> tuple[str, float | None]:
         """What is wrong with a gap whose answers differ, and the largest error found, in units of the last place.
 
         Programs that have the op as they are written come first; whether others get it by rewriting is seen only if
         those show nothing. It ends where enough has been seen.
         """
-        gap, programs = self.gaps[k], _by_program([item for item in known if item.kind in ("value", "grad")])
+        gap, programs = self.gaps[k], _by_program([item for item in candidates if item.kind in ("value", "grad")])
         evidence = Evidence(gap)
         for as_written in (True, False):
             for members in programs:
@@ -421,9 +421,9 @@ def _script(item: Item, backend: BackendChoice) -> str | None:
         pairs = zip(gots, expected if isinstance(expected, tuple) else (expected,), strict=True)
         for k, (y, w) in enumerate(pairs):
             dtype = np.asarray(w).dtype.name if source == "the reference" else y.dtype.name
-            found = compare.differs(y, w, dtype=dtype, accuracy=case.accuracy)
-            if found:
-                return f"result {k} differs from {source}: {found}"
+            fault = compare.differs(y, w, dtype=dtype, accuracy=case.accuracy)
+            if fault:
+                return f"result {k} differs from {source}: {fault}"
     return None
 
 
@@ -431,10 +431,8 @@ def _passed(
     programs: Sequence[tuple[Program, list[Item]]], wrong: dict[str, str | None], seconds: float
 ) -> list[Outcome]:
     """The outcomes of items that ran together: those about which nothing is wrong have passed."""
-    found = [item.id for _, members in programs for item in members]
-    return [
-        Outcome(name, "failed" if wrong[name] else "passed", wrong[name] or "", seconds / len(found)) for name in found
-    ]
+    ids = [item.id for _, members in programs for item in members]
+    return [Outcome(name, "failed" if wrong[name] else "passed", wrong[name] or "", seconds / len(ids)) for name in ids]
 
 
 def _failed(item: Item, detail: str, started: float) -> Outcome:
@@ -443,12 +441,12 @@ def _failed(item: Item, detail: str, started: float) -> Outcome:
 
 def _trace(error: BaseException | None = None) -> str:
     """The last frames of an exception, the one being handled unless given."""
-    found = error or sys.exception()
-    return "".join(traceback.format_exception(found, limit=-6, chain=False)).strip()
+    exception = error or sys.exception()
+    return "".join(traceback.format_exception(exception, limit=-6, chain=False)).strip()
 
 
 def _by_program(items: Sequence[Item]) -> list[list[Item]]:
-    found: dict[tuple[object, ...], list[Item]] = {}
+    groups: dict[tuple[object, ...], list[Item]] = {}
     for item in items:
-        found.setdefault(item.program, []).append(item)
-    return list(found.values())
+        groups.setdefault(item.program, []).append(item)
+    return list(groups.values())

@@ -147,8 +147,8 @@ def _malloced() -> int:
     except (AttributeError, OSError, TypeError):
         return 0
     tell.restype = _Info
-    found = tell()
-    return int(found.uordblks + found.hblkhd)
+    info = tell()
+    return int(info.uordblks + info.hblkhd)
 
 
 class _Measure(NamedTuple):

@@ -24,16 +24,16 @@ PAUSE: Final = 2e-5  # seconds, in which others run
 
 
 def in_threads(
-    function: Callable[..., Any], given: Sequence[Sequence[Any]], rounds: int, backend: str
+    function: Callable[..., Any], arguments: Sequence[Sequence[Any]], rounds: int, backend: str
 ) -> list[tuple[int, Any]]:
     """The results of each call, with the number of its thread; all start together.
 
     Raises:
         Exception: what a call raised.
     """
-    found: list[tuple[int, Any]] = []
+    results: list[tuple[int, Any]] = []
     raised: list[BaseException] = []
-    start = threading.Barrier(len(given))
+    start = threading.Barrier(len(arguments))
     folders = tuple(folders_of(backend))
 
     def work(number: int) -> None:
@@ -53,20 +53,20 @@ def in_threads(
         start.wait()
         sys.settrace(trace)
         try:
-            found.extend((number, function(*given[number])) for _ in range(rounds))
+            results.extend((number, function(*arguments[number])) for _ in range(rounds))
         except BaseException as error:  # noqa: BLE001 (raised in the thread that asked)
             raised.append(error)
         finally:
             sys.settrace(None)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(len(given))]
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(len(arguments))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     if raised:
         raise ThreadsError(raised[0]) from raised[0]
-    return found
+    return results
 
 
 class ThreadsError(Exception):

@@ -44,7 +44,7 @@ def words(key: int) -> tuple[int, int]:
 
 def bits(key: int, shape: Sequence[int], width: int) -> Any:
     """The bits of a key at the places of an array in C order, of a width."""
-    found = [threefry(key, k) for k in range(int(np.prod(shape, dtype=int)))]
+    words = [threefry(key, k) for k in range(int(np.prod(shape, dtype=int)))]
     if width < 64:
-        found = [((v >> 32) ^ v) & ((1 << width) - 1) for v in found]
-    return np.array(found, f"uint{width}").reshape(shape)
+        words = [((v >> 32) ^ v) & ((1 << width) - 1) for v in words]
+    return np.array(words, f"uint{width}").reshape(shape)

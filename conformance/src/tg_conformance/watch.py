@@ -204,8 +204,8 @@ def copied(backend: str) -> dict[object, str]:
     declared = {key for key, rule in rules.items() if isinstance(rule, hosted.Hosted)}
     declared |= plugin.registry().hosted(backend)
     performing()  # so that all that shares code by right is known
-    found = copies(references(), frozenset(ORIGINALS))
-    return {key: where for keys, where in found for key in keys if declared.isdisjoint(keys)}
+    matches = copies(references(), frozenset(ORIGINALS))
+    return {key: where for keys, where in matches for key in keys if declared.isdisjoint(keys)}
 
 
 def _template(*arrays: Any, **named: Any) -> Any:

@@ -28,28 +28,28 @@ if TYPE_CHECKING:
 def main() -> None:
     """Answer requests until the input ends."""
     answers = os.fdopen(os.dup(1), "w")
-    given = _arguments()
-    with given.journal.with_name("printed").open("ab") as printed:
+    args = _arguments()
+    with args.journal.with_name("printed").open("ab") as printed:
         os.dup2(printed.fileno(), 1)
     os.environ["TG_REMEMBER"] = "false"  # tested is what rewriting makes now, not what it made once
-    with given.journal.open("a") as journal:
+    with args.journal.open("a") as journal:
 
         def note(ids: Sequence[str], gap: str = "") -> None:
             journal.write(json.dumps([gap, *ids]) + "\n")
             journal.flush()
 
-        known = {item.id: item for item in items(plugin.registry().backend(given.backend), given.tier)}
-        plugin.registry().linker(given.backend)  # what importing changes is no program's doing
-        plugin.registry().rules(given.backend)
-        runner = Runner(given.backend, note, given.option, rounds=ROUNDS[given.tier])
+        by_id = {item.id: item for item in items(plugin.registry().backend(args.backend), args.tier)}
+        plugin.registry().linker(args.backend)  # what importing changes is no program's doing
+        plugin.registry().rules(args.backend)
+        runner = Runner(args.backend, note, args.option, rounds=ROUNDS[args.tier])
         _answer(answers, [])
         for line in sys.stdin:
             request = json.loads(line)
             if "gap" in request:
-                found = [runner.proof(request["gap"], witnesses(plugin.registry().backend(given.backend), given.tier))]
+                outcomes = [runner.proof(request["gap"], witnesses(plugin.registry().backend(args.backend), args.tier))]
             else:
-                found = runner.run([known[name] for name in request["ids"]])
-            _answer(answers, found)
+                outcomes = runner.run([by_id[name] for name in request["ids"]])
+            _answer(answers, outcomes)
 
 
 def _arguments() -> argparse.Namespace:
@@ -61,8 +61,8 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _answer(stream: IO[str], found: Sequence[Outcome]) -> None:
-    stream.write(json.dumps([list(one) for one in found]) + "\n")
+def _answer(stream: IO[str], outcomes: Sequence[Outcome]) -> None:
+    stream.write(json.dumps([list(one) for one in outcomes]) + "\n")
     stream.flush()
 
 

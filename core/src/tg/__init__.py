@@ -87,11 +87,11 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is not None:
         module = importlib.import_module(home)
-        found = module if home == f"{__name__}.{name}" else getattr(module, name)
-        globals()[name] = found
-        return found
+        value = module if home == f"{__name__}.{name}" else getattr(module, name)
+        globals()[name] = value
+        return value
     if name == "__all__":
-        return [known for known in __dir__() if not known.startswith("_") and not hasattr(builtins, known)]
+        return [public for public in __dir__() if not public.startswith("_") and not hasattr(builtins, public)]
     if name.startswith("__"):
         raise AttributeError(name)
     from tg.ops.catalog import INTERNAL, NAMES

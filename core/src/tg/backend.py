@@ -105,9 +105,9 @@ def __getattr__(name: str) -> Any:
     if home is None:
         raise AttributeError(f"module 'tg.backend' has no attribute {name!r}", name=name)
     module = importlib.import_module(home)
-    found = getattr(module, name) if hasattr(module, name) else importlib.import_module(f"{home}.{name}")
-    globals()[name] = found
-    return found
+    value = getattr(module, name) if hasattr(module, name) else importlib.import_module(f"{home}.{name}")
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -43,8 +43,8 @@ _CURRENT: ContextVar[Config | None] = ContextVar("tg_config", default=None)
 
 def current() -> Config:
     """The configuration in force here."""
-    found = _CURRENT.get()
-    return found if found is not None else _from_environment()
+    config = _CURRENT.get()
+    return config if config is not None else _from_environment()
 
 
 def chosen() -> Config | None:
@@ -62,9 +62,9 @@ class _Block(contextlib.ContextDecorator, contextlib.AbstractContextManager[Conf
 
     def __enter__(self) -> Config:
         self._is_used = True
-        found = _replace(current(), self._changes)
-        self._token = _CURRENT.set(found)
-        return found
+        config = _replace(current(), self._changes)
+        self._token = _CURRENT.set(config)
+        return config
 
     def __exit__(self, *exc: object) -> None:
         assert self._token is not None
@@ -109,8 +109,8 @@ def _replace(base: Config, changes: dict[str, Any]) -> Config:
         if name not in fields:
             near = difflib.get_close_matches(name, fields, 1)
             hint = f"{near[0]} exists" if near else None
-            known = ("options", ", ".join(fields))
-            raise OptionError(message(f"config: unknown option {name!r}", known, hint=hint))
+            line = ("options", ", ".join(fields))
+            raise OptionError(message(f"config: unknown option {name!r}", line, hint=hint))
         needed = type(getattr(base, name))
         if type(value) is not needed:
             raise OptionError(message(f"config: {name}: found {value!r}, needed {needed.__name__}"))

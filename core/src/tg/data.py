@@ -91,8 +91,8 @@ class Batches:
 
     def __iter__(self) -> Iterator[Any]:
         step = self.step
-        made = self._made(step)
-        for batch in _ahead(made, self._ahead) if self._ahead else made:
+        batches = self._made(step)
+        for batch in _ahead(batches, self._ahead) if self._ahead else batches:
             step += 1
             self.step = step
             yield batch
@@ -179,12 +179,12 @@ def _length(leaves: list[Any]) -> int:
             raise InputError(message(f"batches: found {short(array)}, needed an array", hint="np.asarray makes one"))
         shapes.append(tuple(array.shape))
     if any(not shape or shape[0] != shapes[0][0] for shape in shapes):
-        found = ", ".join(str(list(shape)) for shape in shapes)
-        raise ShapeError(message(f"batches: found arrays of shapes {found}, needed one length of the first axis"))
+        text = ", ".join(str(list(shape)) for shape in shapes)
+        raise ShapeError(message(f"batches: found arrays of shapes {text}, needed one length of the first axis"))
     return shapes[0][0]
 
 
-def _ahead(made: Iterator[Any], most: int) -> Iterator[Any]:
+def _ahead(batches: Iterator[Any], most: int) -> Iterator[Any]:
     """The same, of which a thread makes some before they are asked for; it ends when nobody asks any more."""
     ready: queue.Queue[Any] = queue.Queue(most)
     is_over = threading.Event()
@@ -200,7 +200,7 @@ def _ahead(made: Iterator[Any], most: int) -> Iterator[Any]:
 
     def work() -> None:
         try:
-            for item in made:
+            for item in batches:
                 if not put((item, None)):
                     return
             put((END, None))

@@ -139,12 +139,10 @@ def error_class(name: str) -> type[Exception]:
     raises `AssertionFailed`.
     """
     module, is_foreign, qualified = name.partition(FOREIGN)
-    found = _GIVEN.get(name) if is_foreign else globals()[name]
-    if found is None:
-        found = functools.reduce(
-            lambda at, part: getattr(at, part, None), qualified.split("."), sys.modules.get(module)
-        )
-    return found if isinstance(found, type) and issubclass(found, Exception) else AssertionFailed
+    cls = _GIVEN.get(name) if is_foreign else globals()[name]
+    if cls is None:
+        cls = functools.reduce(lambda at, part: getattr(at, part, None), qualified.split("."), sys.modules.get(module))
+    return cls if isinstance(cls, type) and issubclass(cls, Exception) else AssertionFailed
 
 
 def blamed(error: Exception, what: str, *lines: tuple[str, str], hint: str | None = None) -> Exception:
@@ -157,6 +155,6 @@ def blamed(error: Exception, what: str, *lines: tuple[str, str], hint: str | Non
         error.add_note("  in " + message(what, *lines, hint=hint).replace("\n", "\n  "))
         return error
     summary = f"{what} raised {type(error).__name__}: {str(error).partition(chr(10))[0]}".rstrip(": ")
-    found = PluginError(message(summary, *lines, hint=hint))
-    found.__cause__ = error
-    return found
+    plugin_error = PluginError(message(summary, *lines, hint=hint))
+    plugin_error.__cause__ = error
+    return plugin_error

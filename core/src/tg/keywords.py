@@ -107,14 +107,14 @@ def explain(names: dict[str, Any], public: Iterable[str]) -> None:
         names: those of the module, which keeps everything else.
         public: which to put.
     """
-    made: dict[int, Any] = {}
+    wrappers: dict[int, Any] = {}
     for name in public:
         f = names[name]
         if type(f) is FunctionType and not hasattr(f, "__wrapped__"):
-            if id(f) not in made:
-                made[id(f)] = explained(f)
-                made[id(f)].__module__ = names["__name__"]  # where pickle finds it
-            names[name] = made[id(f)]
+            if id(f) not in wrappers:
+                wrappers[id(f)] = explained(f)
+                wrappers[id(f)].__module__ = names["__name__"]  # where pickle finds it
+            names[name] = wrappers[id(f)]
 
 
 def explained(f: F) -> F:
@@ -147,10 +147,10 @@ def instead(
         kwargs: those of the call.
         error: what was raised by it.
     """
-    found = UNKNOWN.search(str(error)) if type(error) is TypeError else None
-    if found is None or found[1] not in kwargs:
+    match = UNKNOWN.search(str(error)) if type(error) is TypeError else None
+    if match is None or match[1] not in kwargs:
         return None
-    name, own = found[1], list(itertools.chain(*map(_keywords, functions)))
+    name, own = match[1], list(itertools.chain(*map(_keywords, functions)))
     if name in own:  # what it calls does not take it
         return None
     right = [here for here, others in ELSEWHERE if here in own and name in others.split()]

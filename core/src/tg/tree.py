@@ -63,10 +63,10 @@ def unflatten(nesting: Structure, values: Iterable[Any]) -> Any:
     """
     if not isinstance(nesting, Structure):
         raise InputError(message(f"unflatten: found {short(nesting)}, needed what tg.tree.structure gives"))
-    given, needed = list(values), len(structures.paths(nesting))
-    if len(given) != needed:
-        raise InputError(message(f"unflatten: found {len(given)} leaves, needed {needed}"))
-    return nesting(iter(given))
+    leaves, needed = list(values), len(structures.paths(nesting))
+    if len(leaves) != needed:
+        raise InputError(message(f"unflatten: found {len(leaves)} leaves, needed {needed}"))
+    return nesting(iter(leaves))
 
 
 def paths(value: Any) -> list[str]:

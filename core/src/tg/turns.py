@@ -208,9 +208,9 @@ def exclusive(claim: Claim) -> Callable[[Callable[P, T]], Callable[P, T]]:
         def called(*args: P.args, **kwargs: P.kwargs) -> T:
             for turn in alone():
                 turn.take(claim)
-                found = function(*args, **kwargs)
+                result = function(*args, **kwargs)
             turn.leave()
-            return found
+            return result
 
         return called
 

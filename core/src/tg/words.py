@@ -325,7 +325,7 @@ def instead(name: str) -> str | None:
     return _rows()[name][1] if name in _rows() else None
 
 
-def unknown(name: str, known: Collection[str], modules: Mapping[str, Collection[str]]) -> str:
+def unknown(name: str, public: Collection[str], modules: Mapping[str, Collection[str]]) -> str:
     """The message about a name that tg does not have, with what to do, or a name that differs in a letter or two.
 
     Args:
@@ -334,19 +334,19 @@ def unknown(name: str, known: Collection[str], modules: Mapping[str, Collection[
     homes = {own: module for module, names in modules.items() for own in names}
     if name in homes:
         return message(f"module 'tg' has no attribute {name!r}", hint=f"{homes[name]}.{name} exists")
-    return _said(name, "tg", _near(name, homes | dict.fromkeys(known, "tg")))
+    return _said(name, "tg", _near(name, homes | dict.fromkeys(public, "tg")))
 
 
-def unknown_in(module: str, own: Collection[str], name: str, known: Collection[str]) -> str:
+def unknown_in(module: str, own: Collection[str], name: str, public: Collection[str]) -> str:
     """The same about a name that a module of tg does not have.
 
     Args:
         own: the names of the module.
-        known: those of tg.
+        public: those of tg.
     """
-    if name in known:
+    if name in public:
         return message(f"module {module!r} has no attribute {name!r}", hint=f"tg.{name} exists")
-    return _said(name, module, _near(name, dict.fromkeys(own, module)) or _near(name, dict.fromkeys(known, "tg")))
+    return _said(name, module, _near(name, dict.fromkeys(own, module)) or _near(name, dict.fromkeys(public, "tg")))
 
 
 def _said(name: str, module: str, near: str | None) -> str:
@@ -354,8 +354,8 @@ def _said(name: str, module: str, near: str | None) -> str:
     return message(f"module {module!r} has no attribute {name!r}{end}", hint=hint)
 
 
-def _near(name: str, known: Mapping[str, str]) -> str | None:
+def _near(name: str, homes: Mapping[str, str]) -> str | None:
     """The name that is nearest, with the module that has it."""
-    spelt = {other.lower(): f"{module}.{other}" for other, module in known.items() if not other.startswith("_")}
+    spelt = {other.lower(): f"{module}.{other}" for other, module in homes.items() if not other.startswith("_")}
     near = difflib.get_close_matches(name.lower(), spelt, 1, NEAR)
     return f"{spelt[near[0]]} exists" if near else None

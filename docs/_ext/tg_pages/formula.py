@@ -48,7 +48,7 @@ def text_of(fn: ElementwiseFunction, d: object) -> str | None:
         result = fn.op(*operands)
         result.name = fn.name
         value = d(*operands, result)
-        if isinstance(value, tg.Variable) and len(list(sorted_applies([value], known=[*operands, result]))) > MOST:
+        if isinstance(value, tg.Variable) and len(list(sorted_applies([value], boundary=[*operands, result]))) > MOST:
             return None
         return text(value, result, operands)
     except tg.TgError:

@@ -80,5 +80,5 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'tg_native' has no attribute {name!r}", name=name)
-    found = globals()[name] = getattr(importlib.import_module(f"tg_native.kernels.{home}"), name)
-    return found
+    member = globals()[name] = getattr(importlib.import_module(f"tg_native.kernels.{home}"), name)
+    return member

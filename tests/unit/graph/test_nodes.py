@@ -157,7 +157,7 @@ def test_known_variables_are_leaves():
     x = tg.vector("x")
     a = tg.exp(x)
     b = tg.sin(a)
-    assert len(sorted_applies([b], known=[a])) == 1
+    assert len(sorted_applies([b], boundary=[a])) == 1
 
 
 def test_used_results_are_listed_at_their_place():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def of_family(path: str, *cases: Case | Iterable[Case]) -> tuple[Case, ...]:
     """The cases with the path of their family."""
-    flat = [one for given in cases for one in ([given] if dataclasses.is_dataclass(given) else given)]
+    flat = [one for group in cases for one in ([group] if dataclasses.is_dataclass(group) else group)]
     return tuple(dataclasses.replace(case, family=path) for case in flat)
 
 

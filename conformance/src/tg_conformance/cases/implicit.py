@@ -24,8 +24,8 @@ def minima(a: Any, b: Any) -> Any:
     def cost(x: Any) -> Any:
         return tg.sum(x**4 / 4 + b * x**2 / 2 - a * x)
 
-    found = [tg.optimize.minimize(cost, tg.zeros_like(a), method).x for method in ("BFGS", "L-BFGS", "Newton-CG")]
-    return *found, tg.optimize.fixed_point(lambda x: x - 0.1 * (x**3 + b * x - a), tg.zeros_like(a)).x
+    points = [tg.optimize.minimize(cost, tg.zeros_like(a), method).x for method in ("BFGS", "L-BFGS", "Newton-CG")]
+    return *points, tg.optimize.fixed_point(lambda x: x - 0.1 * (x**3 + b * x - a), tg.zeros_like(a)).x
 
 
 def by_sinh(a: Any, b: Any) -> Any:

@@ -47,17 +47,17 @@ def bounds() -> Iterator[Case]:
 def run_time_bounds() -> Iterator[Case]:
     """Bounds that are values, on either side of the array."""
     for start, stop in ((1, 4), (-3, 9), (0, 0), (4, 1), (-9, -1), (9, 12), (2, -1)):
-        given = [f64("l"), fixed(start, "int64"), fixed(stop, "int32")]
+        inputs = [f64("l"), fixed(start, "int64"), fixed(stop, "int32")]
         yield Case(
             lambda x, a, b: (x[a:b], x[a:], x[:b], x[a:b:2]),
-            given,
+            inputs,
             name=f"slice by values {start} {stop}",
             gradient=True,
             oracle=lambda x, a, b, i=start, j=stop: (x[i:j], x[i:], x[:j], x[i:j:2]),
         )
         yield Case(
             lambda x, a, b: (x[a:b:-1], x[a::-2]),
-            given,
+            inputs,
             name=f"slice backwards by values {start} {stop}",
             oracle=lambda x, a, b, i=start, j=stop: (x[i:j:-1], x[i::-2]),
         )

@@ -23,16 +23,16 @@ STATIC: Final = ("C", "F", "strided", "reversed", "readonly", "one", "empty")
 
 def steps(f: Callable[..., Any], carry: Any, xs: Any = None, length: Any = None, *, reverse: bool = False) -> Any:
     """The carry and a list of the results of `carry, y = f(carry, x)` for the slices of `xs`, in a loop of Python's."""
-    count, found = len(xs) if xs is not None else int(length), []
+    count, ys = len(xs) if xs is not None else int(length), []
     for t in reversed(range(count)) if reverse else range(count):
         carry, y = f(carry, None if xs is None else xs[t])
-        found.append(y)
-    return carry, found[::-1] if reverse else found
+        ys.append(y)
+    return carry, ys[::-1] if reverse else ys
 
 
-def stacked(found: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
+def stacked(results: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
     """Results of steps as one array, also where there are none."""
-    return np.array(found, dtype).reshape(len(found), *shape)
+    return np.array(results, dtype).reshape(len(results), *shape)
 
 
 # --- steps that cases share: they read alike in tg and NumPy ---------------------------------------------------------

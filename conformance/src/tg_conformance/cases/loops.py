@@ -24,12 +24,12 @@ def powers(x: Any) -> Any:
 
 def powers_oracle(x: Any) -> Any:
     """The same with Python."""
-    c, found = np.float64(1), np.zeros(5)
+    c, carries = np.float64(1), np.zeros(5)
     for t in range(5):
         if not c < 8:
-            return c, np.int64(t), found
-        c, found[t] = c * x, c
-    return c, np.int64(5), found
+            return c, np.int64(t), carries
+        c, carries[t] = c * x, c
+    return c, np.int64(5), carries
 
 
 def swapped(x: Any, y: Any) -> Any:

@@ -172,14 +172,14 @@ def modes() -> Iterator[Case]:
         traps=("T48",),
     )
     for dtype, rows in (("int8", [-128, 127, 0]), ("uint64", [2**64 - 1, 0, 4]), ("uint8", [255, 4, 0])):
-        kept = [0 <= r < 5 for r in rows]
+        valid = [0 <= r < 5 for r in rows]
         yield Case(
             lambda x, i: (x.at[i].get(mode="fill"), x.at[i].set(1.0, mode="fill"), x.at[i].add(1.0, mode="clip")),
             [f64(5), fixed(rows, dtype)],
             name=f"modes of {dtype}",
-            oracle=lambda x, i, kept=kept, rows=rows: (
-                np.where(kept, x[np.where(kept, i, 0).astype(int)], 0),
-                combined(x, i[kept].astype(int), 1.0, None),
+            oracle=lambda x, i, valid=valid, rows=rows: (
+                np.where(valid, x[np.where(valid, i, 0).astype(int)], 0),
+                combined(x, i[valid].astype(int), 1.0, None),
                 combined(x, np.array([min(max(r, 0), 4) for r in rows]), 1.0, np.add),
             ),
             traps=("T21", "T48"),

@@ -25,11 +25,11 @@ def taps(x: Any) -> Any:
 
 def taps_oracle(x: Any) -> Any:
     """The same with NumPy."""
-    second, first, found = 0.5, -0.25, []
+    second, first, outputs = 0.5, -0.25, []
     for t in range(1, len(x)):
         second, first = first, 0.5 * first - 0.25 * second + x[t] * x[t - 1]
-        found.append(first)
-    return np.array(found, x.dtype)
+        outputs.append(first)
+    return np.array(outputs, x.dtype)
 
 
 def until(x: Any, most: Any) -> Any:

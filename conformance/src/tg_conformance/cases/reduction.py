@@ -115,9 +115,9 @@ def kept_oracle(x: Any) -> Any:
 
 def nan_at(position: int) -> list[float]:
     """Twelve numbers with a NaN at one place."""
-    found = [3.0, -1.0, 7.0, 2.0, 5.0, -4.0, 0.0, 6.0, 1.0, -2.0, 4.0, 8.0]
-    found[position] = float("nan")
-    return found
+    numbers = [3.0, -1.0, 7.0, 2.0, 5.0, -4.0, 0.0, 6.0, 1.0, -2.0, 4.0, 8.0]
+    numbers[position] = float("nan")
+    return numbers
 
 
 def extremes(x: Any) -> Any:

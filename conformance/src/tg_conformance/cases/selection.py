@@ -35,7 +35,7 @@ def masked() -> Iterator[Case]:
     for name, expressions in MASKED.items():
         yield alike(
             f"mask {name}",
-            lambda m, *arrays, given=expressions: tuple(one(m, *arrays) for one in given),
+            lambda m, *arrays, functions=expressions: tuple(one(m, *arrays) for one in functions),
             [f64("n", "m", "k"), b1("n"), b1("n", "m"), b1("n", "m", "k")],
             layouts=("C", "F", "strided", "reversed"),
             gradient=True,

@@ -409,23 +409,23 @@ def named_lengths(compile: Any, x: Any, y: Any) -> Any:
     n, m = tg.dim("n"), tg.dim("m")
     a, b, c = tg.matrix("a", shape=(n, m)), tg.vector("b", shape=(m,)), tg.vector("c", shape=(n + m,))
     f = compile([a, b, c], (a @ b / n, tg.concatenate([tg.zeros(n), b]) + c, tg.grad(tg.sum(a * b), b)))
-    found = []
+    results = []
     for k in (len(x), 1, 0):
-        found += f(x[:k], y, np.ones(k + len(y)))
+        results += f(x[:k], y, np.ones(k + len(y)))
     for lengths in ((len(y) - 1, len(x) + len(y)), (len(y), len(x))):
         try:
             f(x, y[: lengths[0]], np.ones(lengths[1]))
         except ShapeError as error:
-            found.append(np.array("dim" in str(error)))
-    return tuple(found)
+            results.append(np.array("dim" in str(error)))
+    return tuple(results)
 
 
 def named_lengths_oracle(x: Any, y: Any) -> Any:
     """The same with NumPy."""
-    found: list[Any] = []
+    results: list[Any] = []
     for k in (len(x), 1, 0):
-        found += [x[:k] @ y / np.int64(k), np.concatenate([np.zeros(k), y]) + 1, x[:k].sum(0)]
-    return (*found, np.True_, np.True_)
+        results += [x[:k] @ y / np.int64(k), np.concatenate([np.zeros(k), y]) + 1, x[:k].sum(0)]
+    return (*results, np.True_, np.True_)
 
 
 NAMED: Final = (

@@ -61,12 +61,12 @@ def limit() -> int:
     Raises:
         OptionError: TG_CACHE_LIMIT is no number of megabytes.
     """
-    given = os.environ.get("TG_CACHE_LIMIT")
-    if not given:
+    text = os.environ.get("TG_CACHE_LIMIT")
+    if not text:
         return USUAL_LIMIT
-    if not given.isdecimal():
-        raise OptionError(message(f"TG_CACHE_LIMIT: found {given!r}, needed a whole number of megabytes"))
-    return int(given) * MEGABYTE
+    if not text.isdecimal():
+        raise OptionError(message(f"TG_CACHE_LIMIT: found {text!r}, needed a whole number of megabytes"))
+    return int(text) * MEGABYTE
 
 
 @final
@@ -116,13 +116,13 @@ class Cache:
 
     def lookup(self, key: str) -> Path | None:
         """The entry of `key`, or None where there is none that is whole and can be trusted."""
-        found = self._found(key)
-        return None if found is None else found[0]
+        entry = self._found(key)
+        return None if entry is None else entry[0]
 
     def read(self, key: str) -> bytes | None:
         """What the entry of `key` holds, or None where there is none that is whole and can be trusted."""
-        found = self._found(key)
-        return None if found is None else found[1]
+        entry = self._found(key)
+        return None if entry is None else entry[1]
 
     def store(self, key: str, build: Callable[[Path], None]) -> Path:
         """Make the entry of `key`, by `build(path)`, and return where it is.
@@ -160,7 +160,7 @@ class Cache:
 
     def size(self) -> int:
         """The bytes that the directory's files take, unfinished ones included."""
-        return sum(found.st_size for _, found in self._files())
+        return sum(status.st_size for _, status in self._files())
 
     def clear(self) -> int:
         """Remove all and return how many files went; programs that are open stay usable."""
@@ -175,19 +175,19 @@ class Cache:
         Files younger than `GRACE` stay, so the limit is exceeded where they alone exceed it. Gives how many files went.
         """
         now, removed = time.time(), 0
-        kept: list[tuple[Path, os.stat_result]] = []
-        for path, found in self._files():
-            if self._name.fullmatch(path.name) is None and found.st_mtime < now - ABANDONED_AFTER:
+        files: list[tuple[Path, os.stat_result]] = []
+        for path, status in self._files():
+            if self._name.fullmatch(path.name) is None and status.st_mtime < now - ABANDONED_AFTER:
                 self.discard(path)
                 removed += 1
             else:
-                kept.append((path, found))
-        excess = sum(found.st_size for _, found in kept) - (limit() if most is None else most)
-        for path, found in sorted(kept, key=lambda file: file[1].st_mtime):
-            if excess <= 0 or found.st_mtime > now - GRACE:
+                files.append((path, status))
+        excess = sum(status.st_size for _, status in files) - (limit() if most is None else most)
+        for path, status in sorted(files, key=lambda file: file[1].st_mtime):
+            if excess <= 0 or status.st_mtime > now - GRACE:
                 break
             self.discard(path)
-            excess -= found.st_size
+            excess -= status.st_size
             removed += 1
         return removed
 
@@ -213,14 +213,14 @@ class Cache:
         for folder in self._folders():
             path = folder / key
             try:
-                found = path.lstat()
+                status = path.lstat()
             except OSError:
                 continue
-            reason = why_distrusted(found) if stat.S_ISREG(found.st_mode) else "it is not a regular file"
+            reason = why_distrusted(status) if stat.S_ISREG(status.st_mode) else "it is not a regular file"
             if reason is not None:
                 warn(f"cache: {path} is not loaded, and made again: {reason}")
             elif (content := _content(path)) is not None:
-                _mark_used(path, found.st_mtime)
+                _mark_used(path, status.st_mtime)
                 return path, content
         return None
 

@@ -26,8 +26,8 @@ _made: dict[tuple[int, str], Path] = {}  # by process id: a forked child neither
 
 def of_process(name: str) -> Path | None:
     """The directory of a cache in this process, if it has needed one and nobody has removed it."""
-    made = _made.get((os.getpid(), name))
-    return made if made is not None and _is_own(made) else None
+    folder = _made.get((os.getpid(), name))
+    return folder if folder is not None and _is_own(folder) else None
 
 
 def instead_of(name: str, unusable: Path, reason: str) -> Path:
@@ -37,17 +37,17 @@ def instead_of(name: str, unusable: Path, reason: str) -> Path:
         OSError: there is no temporary directory that can be written.
     """
     owner = (os.getpid(), name)
-    known = _made.get(owner)
-    if known is not None and _is_own(known):
-        return known
+    folder = _made.get(owner)
+    if folder is not None and _is_own(folder):
+        return folder
     import tempfile  # 3 ms that a usable cache does not need
 
     fresh = Path(tempfile.mkdtemp(prefix=f"tg-{name}-"))  # mode 0700
-    if known is not None:
+    if folder is not None:
         _made[owner] = fresh  # somebody cleaned up
-    elif (made := _made.setdefault(owner, fresh)) is not fresh:
+    elif (winner := _made.setdefault(owner, fresh)) is not fresh:
         fresh.rmdir()  # another thread came first
-        return made
+        return winner
     lock = _locked(fresh / LOCK)
     atexit.register(_remove, os.getpid(), fresh, lock)
     _remove_abandoned(fresh.parent, name)
@@ -61,10 +61,10 @@ def instead_of(name: str, unusable: Path, reason: str) -> Path:
 
 def _is_own(folder: Path) -> bool:
     try:
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and why_distrusted(found) is None
+    return stat.S_ISDIR(status.st_mode) and why_distrusted(status) is None
 
 
 def _locked(path: Path) -> int | None:

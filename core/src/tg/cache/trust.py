@@ -28,15 +28,15 @@ def why_unusable(folder: Path, *, for_programs: bool = True) -> str | None:
         for_programs: whether the system opens what is kept as programs.
     """
     try:
-        found = _made(folder)
+        status = _made(folder)
         forbidden = os.statvfs(folder).f_flag & _NO_PROGRAMS
     except OSError as error:
         return str(error)
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         return "it is not a directory"
     if for_programs and forbidden:
         return "it lies on a file system without programs (mounted noexec)"
-    return why_distrusted(found) or _why_replaceable(folder)
+    return why_distrusted(status) or _why_replaceable(folder)
 
 
 def _made(folder: Path) -> os.stat_result:
@@ -49,30 +49,30 @@ def _made(folder: Path) -> os.stat_result:
         return folder.stat()
 
 
-def why_distrusted(found: os.stat_result) -> str | None:
+def why_distrusted(status: os.stat_result) -> str | None:
     """Why another user could have written a file or a directory; None where this user alone can have."""
-    if found.st_uid != os.geteuid():
-        return f"its owner is user {found.st_uid}, this process runs as user {os.geteuid()}"
-    if found.st_mode & _OTHERS_WRITE:
-        return f"others can write it: its mode is {stat.S_IMODE(found.st_mode):04o}, at most 0755 is needed"
+    if status.st_uid != os.geteuid():
+        return f"its owner is user {status.st_uid}, this process runs as user {os.geteuid()}"
+    if status.st_mode & _OTHERS_WRITE:
+        return f"others can write it: its mode is {stat.S_IMODE(status.st_mode):04o}, at most 0755 is needed"
     return None
 
 
 def _why_replaceable(folder: Path) -> str | None:
     """Why another user could put another directory in the place of one on the way to `folder`."""
     for above in folder.parents:
-        found = above.stat()
-        if found.st_uid not in (ROOT, os.geteuid()):
-            return f"{above} belongs to user {found.st_uid}, this process runs as user {os.geteuid()}"
-        if not found.st_mode & stat.S_ISVTX and _lets_others_write(found):
-            return f"others can write {above}: its mode is {stat.S_IMODE(found.st_mode):04o}"
+        status = above.stat()
+        if status.st_uid not in (ROOT, os.geteuid()):
+            return f"{above} belongs to user {status.st_uid}, this process runs as user {os.geteuid()}"
+        if not status.st_mode & stat.S_ISVTX and _lets_others_write(status):
+            return f"others can write {above}: its mode is {stat.S_IMODE(status.st_mode):04o}"
     return None
 
 
-def _lets_others_write(found: os.stat_result) -> bool:
-    if found.st_mode & stat.S_IWOTH:
+def _lets_others_write(status: os.stat_result) -> bool:
+    if status.st_mode & stat.S_IWOTH:
         return True
-    return bool(found.st_mode & stat.S_IWGRP) and not _has_one_member(found.st_gid, os.geteuid())
+    return bool(status.st_mode & stat.S_IWGRP) and not _has_one_member(status.st_gid, os.geteuid())
 
 
 @functools.cache
@@ -82,7 +82,7 @@ def _has_one_member(group: int, user: int) -> bool:
     import pwd
 
     try:
-        name, found = pwd.getpwuid(user).pw_name, grp.getgrgid(group)
+        name, entry = pwd.getpwuid(user).pw_name, grp.getgrgid(group)
     except KeyError:
         return False
-    return found.gr_name == name and set(found.gr_mem) <= {name}
+    return entry.gr_name == name and set(entry.gr_mem) <= {name}

@@ -38,9 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command.add(commands)
     try:
         try:
-            given = parser.parse_args(arguments)
-            with show.alone() if getattr(given, "json", False) else nullcontext():
-                status: int = given.run(given)
+            args = parser.parse_args(arguments)
+            with show.alone() if getattr(args, "json", False) else nullcontext():
+                status: int = args.run(args)
         finally:
             sys.stdout.flush()
     except BrokenPipeError:  # whoever reads has read enough, as `head` does; Python would flush once more at its end
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{name}: {place}{error.strerror or error}", file=sys.stderr)
         return 1
     except TgError as error:
-        print(f"tg {given.command}: {error}", file=sys.stderr)
+        print(f"tg {args.command}: {error}", file=sys.stderr)
         return 1
     return status
 

@@ -22,10 +22,10 @@ def add(commands: Any) -> None:
     command.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Print the backends; those that are not available are no failure."""
-    rows = [as_record(one) for one in listed(every=given.all)]
-    if given.json:
+    rows = [as_record(one) for one in listed(every=args.all)]
+    if args.json:
         show.as_json(rows)
     else:
         table(rows)

@@ -24,17 +24,17 @@ def add(commands: Any) -> None:
     command.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Print, or clear, the caches of the backends that have one."""
-    found = caches()
-    removed = {name: cache.clear() for name, cache in found.items()} if given.clear else {}
-    rows = [{**as_record(name, cache), "removed": removed.get(name, 0)} for name, cache in found.items()]
-    if given.json:
+    by_backend = caches()
+    removed = {name: cache.clear() for name, cache in by_backend.items()} if args.clear else {}
+    rows = [{**as_record(name, cache), "removed": removed.get(name, 0)} for name, cache in by_backend.items()]
+    if args.json:
         show.as_json(rows)
         return 0
-    columns = ("of", "directory", "entries", "MB", "at most", *(("removed",) if given.clear else ()))
+    columns = ("of", "directory", "entries", "MB", "at most", *(("removed",) if args.clear else ()))
     show.table([_line(row)[: len(columns)] for row in rows], *columns)
-    if given.list:
+    if args.list:
         listed = [(row["backend"], *_entry_line(entry)) for row in rows for entry in row["entries"]]
         show.table(listed, "of", "entry", "kB", "last used")
     return 0
@@ -59,9 +59,9 @@ def caches() -> Mapping[str, DiskCache]:
     from tg.link.kept import PROGRAMS
     from tg.plugin.records import DiskCache
 
-    found = {one.name: plugin.registry().cache(one.name) for one in tg.backends() if one.is_available}
+    by_backend = {one.name: plugin.registry().cache(one.name) for one in tg.backends() if one.is_available}
     rewritten = DiskCache(PROGRAMS.directory, PROGRAMS.entries, PROGRAMS.size, PROGRAMS.clear, limit)
-    return {name: cache for name, cache in {**found, PROGRAMS.name: rewritten}.items() if cache is not None}
+    return {name: cache for name, cache in {**by_backend, PROGRAMS.name: rewritten}.items() if cache is not None}
 
 
 def as_record(name: str, cache: DiskCache) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def as_record(name: str, cache: DiskCache) -> dict[str, Any]:
 def _entries(cache: DiskCache) -> Iterator[dict[str, Any]]:
     for path in cache.entries():
         try:
-            found = path.stat()
+            status = path.stat()
         except FileNotFoundError:  # another process removed it
             continue
-        yield {"path": str(path), "bytes": found.st_size, "used": found.st_mtime}
+        yield {"path": str(path), "bytes": status.st_size, "used": status.st_mtime}

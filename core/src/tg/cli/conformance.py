@@ -50,7 +50,7 @@ def add(commands: Any) -> None:
     command.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Run the suite with pytest.
 
     Raises:
@@ -59,35 +59,35 @@ def run(given: argparse.Namespace) -> int:
     """
     from tg import plugin
 
-    for name in given.backend:
+    for name in args.backend:
         plugin.registry().backend(name)
-    found = importlib.util.find_spec("tg_conformance")
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec("tg_conformance")
+    if spec is None or spec.origin is None:
         raise InputError(
             message("the suite is a distribution of its own, and not installed", hint="pip install tg-conformance")
         )
-    if given.certify:
+    if args.certify:
         certify = [sys.executable, "-m", "tg_conformance.certify"]
-        return subprocess.run([*certify, "--tier", given.tier, *options(given)], check=False).returncode
-    suite = Path(found.origin).with_name("suite")
+        return subprocess.run([*certify, "--tier", args.tier, *options(args)], check=False).returncode
+    suite = Path(spec.origin).with_name("suite")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tg_conformance", str(suite)]
-    return subprocess.run([*command, "--tier", given.tier, *options(given)], check=False).returncode
+    return subprocess.run([*command, "--tier", args.tier, *options(args)], check=False).returncode
 
 
-def options(given: argparse.Namespace) -> list[str]:
+def options(args: argparse.Namespace) -> list[str]:
     """What the command was given, as pytest's options."""
-    chosen = [word for name in given.backend for word in ("--backend", name)]
-    chosen += [word for name in given.exclude for word in ("--exclude", name)]
-    chosen += [word for name in given.variable for word in ("--variable", name)]
-    chosen += [word for option in given.backend_option for word in ("--backend-option", option)]
-    if given.mode:
-        chosen += ["--mode", given.mode]
-    if given.k:
-        chosen += ["-k", given.k]
-    if given.every is not None:
-        chosen += ["--every", str(given.every)]
+    chosen = [word for name in args.backend for word in ("--backend", name)]
+    chosen += [word for name in args.exclude for word in ("--exclude", name)]
+    chosen += [word for name in args.variable for word in ("--variable", name)]
+    chosen += [word for option in args.backend_option for word in ("--backend-option", option)]
+    if args.mode:
+        chosen += ["--mode", args.mode]
+    if args.k:
+        chosen += ["-k", args.k]
+    if args.every is not None:
+        chosen += ["--every", str(args.every)]
     if importlib.util.find_spec("xdist") is not None:
-        chosen += ["-n", given.jobs, "--dist", "loadgroup"]
-    files = {"--conformance-html": given.html, "--conformance-report": given.report, "--junitxml": given.junit}
-    files["--certify"] = given.certify
+        chosen += ["-n", args.jobs, "--dist", "loadgroup"]
+    files = {"--conformance-html": args.html, "--conformance-report": args.report, "--junitxml": args.junit}
+    files["--certify"] = args.certify
     return [*chosen, *(word for option, file in files.items() if file for word in (option, file))]

@@ -24,23 +24,23 @@ def add(commands: Any) -> None:
     command.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Print the coverage: counts for each family, or each op of the families asked for."""
     from tg import plugin
     from tg.errors import InputError, message
     from tg.plugin.coverage import coverage
 
-    available = [one.name for one in backends.listed(every=given.all) if one.is_available]
+    available = [one.name for one in backends.listed(every=args.all) if one.is_available]
     faults = {name: fault for name in available if (fault := _fault(name)) is not None}
     names = [name for name in available if name not in faults]
     rows = coverage(plugin.registry(), names)
     families = list(dict.fromkeys(row.family for row in rows))
-    if unknown := [name for name in given.families if name not in families]:
+    if unknown := [name for name in args.families if name not in families]:
         raise InputError(message(f"no family is called {unknown[0]!r}", ("families", ", ".join(families))))
-    rows = tuple(row for row in rows if not given.families or row.family in given.families)
-    if given.json:
+    rows = tuple(row for row in rows if not args.families or row.family in args.families)
+    if args.json:
         show.as_json([as_record(row) for row in rows])
-    elif given.families:
+    elif args.families:
         show.table([(row.op, *map(_mark, row.cells)) for row in rows], "op", *names)
         for line in _reasons(rows):
             show.text(line)
@@ -71,8 +71,8 @@ def as_record(row: Row) -> dict[str, Any]:
 
 
 def _counts(family: str, rows: Sequence[Row]) -> tuple[str, ...]:
-    known = range(len(rows[0].cells))
-    return family, *(f"{sum(row.cells[i].how != 'none' for row in rows)}/{len(rows)}" for i in known)
+    columns = range(len(rows[0].cells))
+    return family, *(f"{sum(row.cells[i].how != 'none' for row in rows)}/{len(rows)}" for i in columns)
 
 
 def _mark(cell: Cell) -> str:

@@ -17,8 +17,8 @@ def add(commands: Any) -> None:
     command.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Run the demo."""
     from tg.demo.run import main
 
-    return main(given.backends, given.plots)
+    return main(args.backends, args.plots)

@@ -52,7 +52,7 @@ def module(text: str, name: str) -> str:
 
 def renamed(text: str, name: str) -> str:
     """A text with a name in place of `sample`; where that is part of a module's name, with `_` for `-`."""
-    text = re.sub(r"tg_sample(\.sample)?|test_sample|\bsample\.py", lambda found: module(found[0], name), text)
+    text = re.sub(r"tg_sample(\.sample)?|test_sample|\bsample\.py", lambda match: module(match[0], name), text)
     return re.sub(r"\bsample\b", name, text)
 
 

@@ -26,22 +26,22 @@ def add(commands: Any) -> None:
     command.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Print the findings; 1 if a backend that is available does not compute, a plugin is broken or settings are."""
-    known = backends.listed(every=given.all)
-    found = {
+    statuses = backends.listed(every=args.all)
+    findings = {
         **machine(),
         "settings": settings(),
-        "checked": {one.name: examine(one.name) for one in known if one.is_available},
-        "backends": [backends.as_record(one) for one in known],
+        "checked": {one.name: examine(one.name) for one in statuses if one.is_available},
+        "backends": [backends.as_record(one) for one in statuses],
         "problems": backends.problems(),
     }
-    if given.json:
-        show.as_json(found)
+    if args.json:
+        show.as_json(findings)
     else:
-        _print(found)
-    sound = all(one["computes"] for one in found["checked"].values())
-    return 0 if sound and not found["problems"] and found["settings"]["error"] is None else 1
+        _print(findings)
+    sound = all(one["computes"] for one in findings["checked"].values())
+    return 0 if sound and not findings["problems"] and findings["settings"]["error"] is None else 1
 
 
 def machine() -> dict[str, Any]:
@@ -66,12 +66,12 @@ def settings() -> dict[str, Any]:
     import tg
     from tg.configuration import Config, current
 
-    given = {key: os.environ[key] for key in (f"TG_{f.name.upper()}" for f in dataclasses.fields(Config))
+    variables = {key: os.environ[key] for key in (f"TG_{f.name.upper()}" for f in dataclasses.fields(Config))
              if key in os.environ}  # fmt: skip
     try:
-        return {"given": given, "backend": tg.backend(current().backend).name, "error": None}
+        return {"given": variables, "backend": tg.backend(current().backend).name, "error": None}
     except TgError as raised:
-        return {"given": given, "backend": None, "error": f"{type(raised).__name__}: {raised}"}
+        return {"given": variables, "backend": None, "error": f"{type(raised).__name__}: {raised}"}
 
 
 def examine(name: str) -> dict[str, Any]:
@@ -92,15 +92,15 @@ def examine(name: str) -> dict[str, Any]:
     return {"computes": right, "seconds": round(time.perf_counter() - began, 3), "error": error, "facts": facts}
 
 
-def _print(found: dict[str, Any]) -> None:
-    auto, environment = found["auto"], found["environment"]
-    rows = [(key, found[key]) for key in ("tg", "python", "numpy", "machine")]
+def _print(findings: dict[str, Any]) -> None:
+    auto, environment = findings["auto"], findings["environment"]
+    rows = [(key, findings[key]) for key in ("tg", "python", "numpy", "machine")]
     rows.append(('backend "auto"', f"{auto['backend']}: {auto['why']}"))
-    rows += [(f"${key}", value) for key, value in (environment | found["settings"]["given"]).items()]
-    if found["settings"]["error"] is not None:
-        rows.append(("programs fail", found["settings"]["error"]))
+    rows += [(f"${key}", value) for key, value in (environment | findings["settings"]["given"]).items()]
+    if findings["settings"]["error"] is not None:
+        rows.append(("programs fail", findings["settings"]["error"]))
     show.table(rows)
-    for name, one in found["checked"].items():
+    for name, one in findings["checked"].items():
         verdict = f"computes; first result after {one['seconds']:.2f} s" if one["computes"] else one["error"]
         show.table([("a small program", verdict), *one["facts"].items()], title=f"backend {name!r}")
-    backends.table(found["backends"])
+    backends.table(findings["backends"])

@@ -30,7 +30,7 @@ def add(commands: Any) -> None:
     command.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Write the distribution.
 
     Raises:
@@ -39,23 +39,23 @@ def run(given: argparse.Namespace) -> int:
     import tg
 
     taken = {name: f"a backend of {one.distribution}" for one in tg.backends() for name in (one.name, *one.aliases)}
-    distribution.check_name(given.name, {**taken, "auto": "backend='auto' chooses one"})
-    folder = given.folder or Path(f"tg-{given.name}")
-    distribution.write(folder, files(given.name))
+    distribution.check_name(args.name, {**taken, "auto": "backend='auto' chooses one"})
+    folder = args.folder or Path(f"tg-{args.name}")
+    distribution.write(folder, files(args.name))
     show.text(distribution.written(folder))
     return 0
 
 
 def files(name: str) -> dict[str, str]:
     """The files of the distribution, by path."""
-    found = distribution.read("backend", name)
+    contents = distribution.read("backend", name)
     rules = f"src/{distribution.package(name)}/rules"
     families = list(with_rules())
     for family in families:
         path = f"{rules}/{family.path}.py"
-        found[path] = family_rules(family, found.get(path), distribution.package(name))
-    found[f"{rules}/__init__.py"] = table_of_tables(families, distribution.package(name))
-    return found
+        contents[path] = family_rules(family, contents.get(path), distribution.package(name))
+    contents[f"{rules}/__init__.py"] = table_of_tables(families, distribution.package(name))
+    return contents
 
 
 def with_rules() -> Iterator[Family]:

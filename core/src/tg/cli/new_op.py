@@ -19,7 +19,7 @@ def add(commands: Any) -> None:
     command.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Write the distribution.
 
     Raises:
@@ -29,8 +29,8 @@ def run(given: argparse.Namespace) -> int:
 
     backends = {name: "a backend has it" for one in plugin.registry().backends() for name in (one.name, *one.aliases)}
     families = {family.path: "a family of operations has it" for family in plugin.registry().families()}
-    distribution.check_name(given.name, {**backends, **families})
-    folder = given.folder or Path(f"tg-{given.name}")
-    distribution.write(folder, distribution.read("op", given.name))
+    distribution.check_name(args.name, {**backends, **families})
+    folder = args.folder or Path(f"tg-{args.name}")
+    distribution.write(folder, distribution.read("op", args.name))
     show.text(distribution.written(folder))
     return 0

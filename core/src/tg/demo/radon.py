@@ -127,20 +127,20 @@ def sample(
     """The draws (DRAWS, len(start)); in the warm-up the step size goes to where four of five moves are accepted."""
     draw = np.random.default_rng(2)
     value, gradient = logp(start)
-    at, log_step, found = State(start, float(value), gradient), np.log(0.3), []
-    kept = np.empty((DRAWS, len(start)))
+    at, log_step, log_steps = State(start, float(value), gradient), np.log(0.3), []
+    draws = np.empty((DRAWS, len(start)))
     for i in range(WARMUP + DRAWS):
         at, accepted = transition(logp, at, float(np.exp(log_step)), scale, draw)
         if i < WARMUP:
             log_step += (accepted - 0.8) / (1 + i) ** 0.6
-            found.append(log_step)
+            log_steps.append(log_step)
             if i == WARMUP - 1:
-                log_step = np.mean(found[WARMUP // 2 :])
+                log_step = np.mean(log_steps[WARMUP // 2 :])
         else:
-            kept[i - WARMUP] = at.theta
+            draws[i - WARMUP] = at.theta
         if progress is not None:
             progress(i + 1)
-    return kept
+    return draws
 
 
 # 5. All of it, and what it took.

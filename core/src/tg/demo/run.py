@@ -51,28 +51,28 @@ def main(names: Sequence[str], plots: Path) -> int:
         InputError: a name that is no backend's, or scikit-learn is missing.
     """
     console = Console()
-    known = chosen(names)
+    statuses = chosen(names)
     fine = True
     for model in (_digits(), _radon()):
-        results, is_right = compare(model, known, console)
+        results, is_right = compare(model, statuses, console)
         fine = fine and is_right
         if model.title == "radon" and results:
             console.print(_plotted(results, plots), markup=False, highlight=False)
     return 0 if fine else 1
 
 
-def compare(model: Model, known: Sequence[BackendStatus], console: Console) -> tuple[dict[str, Any], bool]:
+def compare(model: Model, statuses: Sequence[BackendStatus], console: Console) -> tuple[dict[str, Any], bool]:
     """Run a model on backends and its peers, and print a row for each; the results, and whether all are right.
 
     A peer that is not installed is told of, and no failure.
     """
     console.print(model.about, markup=False, highlight=False)
-    results, notes = _run_all(model, known, console)
-    console.print(_table(model, known, results))
+    results, notes = _run_all(model, statuses, console)
+    console.print(_table(model, statuses, results))
     for name, note in notes.items():
         console.print(f"{name}: {note.splitlines()[0]}", markup=False, highlight=False)
     reference = results.get(REFERENCE)
-    failed = [notes[b.name] for b in known if b.is_available and b.name in notes]
+    failed = [notes[b.name] for b in statuses if b.is_available and b.name in notes]
     if model.may_lack_rules:
         failed = [note for note in failed if not note.startswith(NoRuleError.__name__)]
     fine = reference is not None and not failed
@@ -81,12 +81,12 @@ def compare(model: Model, known: Sequence[BackendStatus], console: Console) -> t
 
 def chosen(names: Sequence[str]) -> list[BackendStatus]:
     """The reference, then the backends of these names; without names all but doubles for tests."""
-    found = [b for b in tg.backends() if b.name == REFERENCE or b.name in names or not (names or is_double(b))]
-    if unknown := sorted(set(names) - {b.name for b in found}):
+    statuses = [b for b in tg.backends() if b.name == REFERENCE or b.name in names or not (names or is_double(b))]
+    if unknown := sorted(set(names) - {b.name for b in statuses}):
         raise InputError(
             message(f"no backend is called {', '.join(unknown)}", hint="`tg backends` lists those that are")
         )
-    return sorted(found, key=lambda b: b.name != REFERENCE)
+    return sorted(statuses, key=lambda b: b.name != REFERENCE)
 
 
 def _digits() -> Model:
@@ -140,7 +140,9 @@ def _radon() -> Model:
     )
 
 
-def _run_all(model: Model, known: Sequence[BackendStatus], console: Console) -> tuple[dict[str, Any], dict[str, str]]:
+def _run_all(
+    model: Model, statuses: Sequence[BackendStatus], console: Console
+) -> tuple[dict[str, Any], dict[str, str]]:
     """The results by backend, and a note for each backend that has none."""
     results: dict[str, Any] = {}
     notes: dict[str, str] = {}
@@ -152,7 +154,7 @@ def _run_all(model: Model, known: Sequence[BackendStatus], console: Console) -> 
             task = progress.add_task(name, total=model.steps, told=told)
             return lambda done, text: progress.update(task, completed=done, told=text)
 
-        for b in known:
+        for b in statuses:
             if not b.is_available:
                 notes[b.name] = b.reason or b.state
                 continue
@@ -168,12 +170,12 @@ def _run_all(model: Model, known: Sequence[BackendStatus], console: Console) -> 
     return results, notes
 
 
-def _table(model: Model, known: Sequence[BackendStatus], results: dict[str, Any]) -> Table:
+def _table(model: Model, statuses: Sequence[BackendStatus], results: dict[str, Any]) -> Table:
     table = Table(title=model.title, caption=model.caption)
     for name in ("backend", *model.columns):
         table.add_column(name, justify="left" if name == "backend" else "right")
     reference = results.get(REFERENCE)
-    for name in (*(b.name for b in known), *model.peers):
+    for name in (*(b.name for b in statuses), *model.peers):
         r = results.get(name)
         if r is None:
             table.add_row(name, "–")

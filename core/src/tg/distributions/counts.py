@@ -260,10 +260,10 @@ def _at(table: Variable, x: Variable) -> Variable:
     """The element of the last axis whose number x is, of the one that is nearest."""
     count = table.shape[-1]
     lengths = broadcast_shapes(table.shape[:-1], x.shape)
-    known = equal(x, x)
-    places = broadcast_to(cast_variable(where(known, clip(x, 0, count - 1), 0), "int64"), lengths)
-    found = take_along_axis(broadcast_to(table, (*lengths, count)), expand_dims(places, -1), -1, mode="clip")
-    return where(known, found[..., 0], np.nan)
+    valid = equal(x, x)
+    places = broadcast_to(cast_variable(where(valid, clip(x, 0, count - 1), 0), "int64"), lengths)
+    elements = take_along_axis(broadcast_to(table, (*lengths, count)), expand_dims(places, -1), -1, mode="clip")
+    return where(valid, elements[..., 0], np.nan)
 
 
 def _numbers(p: Variable) -> Variable:

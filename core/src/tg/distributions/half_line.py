@@ -142,8 +142,8 @@ invgamma: Final = distribution(
 
 
 def _gengamma_log_density(x: Variable, a: Variable, c: Variable, scale: Variable) -> Variable:
-    found = log(absolute(c)) + xlogy(c * a - 1, x) - c * a * log(scale) - power(x / scale, c) - gammaln(a)
-    return where(equal(x, 0) & (c < 0), -np.inf, found)
+    density = log(absolute(c)) + xlogy(c * a - 1, x) - c * a * log(scale) - power(x / scale, c) - gammaln(a)
+    return where(equal(x, 0) & (c < 0), -np.inf, density)
 
 
 def _gengamma_tail(
@@ -153,8 +153,8 @@ def _gengamma_tail(
     nothing, one = (-np.inf, 0.0) if logarithm else (0.0, 1.0)
     start = equal(x, 0) & (c < 0)  # where the power is infinite
     y = power(where(start, 1.0, x / scale), c)
-    found = where((c > 0) if lower else (c < 0), below(a, y), above(a, y))
-    return where(start, nothing if lower else one, found)
+    tail = where((c > 0) if lower else (c < 0), below(a, y), above(a, y))
+    return where(start, nothing if lower else one, tail)
 
 
 def _gengamma_quantile(q: Variable, a: Variable, c: Variable, scale: Variable, *, lower: bool) -> Variable:

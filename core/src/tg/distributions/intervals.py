@@ -56,8 +56,8 @@ def _beta_variance(a: Variable, b: Variable) -> Variable:
 def _beta_from_above(q: Variable, a: Variable, b: Variable) -> Variable:
     """The number of which the tail above is q, of the tail that is the smaller."""
     low = q < 0.5
-    found = betaincinv(where(low, b, a), where(low, a, b), where(low, q, 1 - q))
-    return where(low, 1 - found, found)
+    quantile = betaincinv(where(low, b, a), where(low, a, b), where(low, q, 1 - q))
+    return where(low, 1 - quantile, quantile)
 
 
 def log_beta_below(x: Variable, a: Variable, b: Variable) -> Variable:
@@ -98,14 +98,14 @@ def _triangular_log_density(x: Variable, left: Variable, mode: Variable, right: 
 
 def _triangular_below(x: Variable, left: Variable, mode: Variable, right: Variable) -> Variable:
     rises, part, side = _triangle(x, left, mode, right)
-    found = part / side * (part / (right - left))
-    return where(rises, found, 1 - found)
+    share = part / side * (part / (right - left))
+    return where(rises, share, 1 - share)
 
 
 def _triangular_above(x: Variable, left: Variable, mode: Variable, right: Variable) -> Variable:
     rises, part, side = _triangle(x, left, mode, right)
-    found = part / side * (part / (right - left))
-    return where(rises, 1 - found, found)
+    share = part / side * (part / (right - left))
+    return where(rises, 1 - share, share)
 
 
 def _triangular_quantile(q: Variable, rest: Variable, left: Variable, mode: Variable, right: Variable) -> Variable:
@@ -216,9 +216,9 @@ _angle_distribution = custom_jvp(_angle_below)
 def _pushed_angle(primals: tuple[Variable, Variable], tangents: tuple[Variable, Variable]) -> tuple[Variable, Variable]:
     """The derivative in the angle is the density, where |z| has none too."""
     angle, kappa = primals
-    found = _angle_below(angle, kappa)
-    slope = jvp(found, kappa, tangents[1], disconnected="zero")
-    return found, exp(_vonmises_log_density(angle, kappa)) * tangents[0] + slope
+    cdf = _angle_below(angle, kappa)
+    slope = jvp(cdf, kappa, tangents[1], disconnected="zero")
+    return cdf, exp(_vonmises_log_density(angle, kappa)) * tangents[0] + slope
 
 
 _angle_distribution.defjvp(_pushed_angle)

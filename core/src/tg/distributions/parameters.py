@@ -40,8 +40,8 @@ class Constraint:
         """Whether a parameter is what it has to be, and no NaN."""
         if self.holds is not None:
             return self.holds(v)
-        known = equal(v, v)
-        return all_of(known, tuple(range(-self.rank, 0))) if self.rank else known
+        valid = equal(v, v)
+        return all_of(valid, tuple(range(-self.rank, 0))) if self.rank else valid
 
 
 @final

@@ -101,13 +101,13 @@ class Distribution:
     sampler: str
     given: tuple[tuple[str, Any], ...] = ()
 
-    def __call__(self, *given: Any, **named: Any) -> Distribution:
+    def __call__(self, *args: Any, **named: Any) -> Distribution:
         """The distribution of these parameters.
 
         Raises:
             InputError: a parameter that it does not have, or has already.
         """
-        return dataclasses.replace(self, given=tuple(self._merged(given, named).items()))
+        return dataclasses.replace(self, given=tuple(self._merged(args, named).items()))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """One of `tg.distributions` by its name, for its formulas are functions without names."""
@@ -121,84 +121,84 @@ class Distribution:
         shown = ", ".join(f"{p.name}={have[p.name]}" if p.name in have else str(p) for p in self.parameters)
         return f"tg.distributions.{self.name}({shown})"
 
-    def logpdf(self, x: Any, /, *given: Any, **named: Any) -> Variable:
+    def logpdf(self, x: Any, /, *args: Any, **named: Any) -> Variable:
         """The logarithm of the density, -inf outside of the support."""
-        return self._log_density("logpdf", x, given, named)
+        return self._log_density("logpdf", x, args, named)
 
-    def pdf(self, x: Any, /, *given: Any, **named: Any) -> Variable:
+    def pdf(self, x: Any, /, *args: Any, **named: Any) -> Variable:
         """The density."""
-        return exp(self._log_density("pdf", x, given, named))
+        return exp(self._log_density("pdf", x, args, named))
 
-    def logpmf(self, x: Any, /, *given: Any, **named: Any) -> Variable:
+    def logpmf(self, x: Any, /, *args: Any, **named: Any) -> Variable:
         """The logarithm of the probability of x, -inf where it has none."""
-        return self._log_density("logpmf", x, given, named)
+        return self._log_density("logpmf", x, args, named)
 
-    def pmf(self, x: Any, /, *given: Any, **named: Any) -> Variable:
+    def pmf(self, x: Any, /, *args: Any, **named: Any) -> Variable:
         """The probability of x."""
-        return exp(self._log_density("pmf", x, given, named))
+        return exp(self._log_density("pmf", x, args, named))
 
-    def cdf(self, x: Any, /, *given: Any, **named: Any) -> Variable:
+    def cdf(self, x: Any, /, *args: Any, **named: Any) -> Variable:
         """The probability of a number of at most x."""
-        return self._cumulative("cdf", x, given, named, 0.0, 1.0)
+        return self._cumulative("cdf", x, args, named, 0.0, 1.0)
 
-    def sf(self, x: Any, /, *given: Any, **named: Any) -> Variable:
+    def sf(self, x: Any, /, *args: Any, **named: Any) -> Variable:
         """The probability of a number above x, 1 - cdf, as exact where it is small."""
-        return self._cumulative("sf", x, given, named, 1.0, 0.0)
+        return self._cumulative("sf", x, args, named, 1.0, 0.0)
 
-    def logcdf(self, x: Any, /, *given: Any, **named: Any) -> Variable:
+    def logcdf(self, x: Any, /, *args: Any, **named: Any) -> Variable:
         """The logarithm of `cdf`."""
         if self.formulas.logcdf is None:
-            return _log_of_smaller(self.cdf(x, *given, **named), self.sf(x, *given, **named))
-        return self._cumulative("logcdf", x, given, named, -np.inf, 0.0)
+            return _log_of_smaller(self.cdf(x, *args, **named), self.sf(x, *args, **named))
+        return self._cumulative("logcdf", x, args, named, -np.inf, 0.0)
 
-    def logsf(self, x: Any, /, *given: Any, **named: Any) -> Variable:
+    def logsf(self, x: Any, /, *args: Any, **named: Any) -> Variable:
         """The logarithm of `sf`."""
         if self.formulas.logsf is None:
-            return _log_of_smaller(self.sf(x, *given, **named), self.cdf(x, *given, **named))
-        return self._cumulative("logsf", x, given, named, 0.0, -np.inf)
+            return _log_of_smaller(self.sf(x, *args, **named), self.cdf(x, *args, **named))
+        return self._cumulative("logsf", x, args, named, 0.0, -np.inf)
 
-    def ppf(self, q: Any, /, *given: Any, **named: Any) -> Variable:
+    def ppf(self, q: Any, /, *args: Any, **named: Any) -> Variable:
         """The number of which `cdf` is q: of discrete ones the smallest of which it is at least q."""
-        return self._quantile("ppf", q, given, named)
+        return self._quantile("ppf", q, args, named)
 
-    def isf(self, q: Any, /, *given: Any, **named: Any) -> Variable:
+    def isf(self, q: Any, /, *args: Any, **named: Any) -> Variable:
         """The number of which `sf` is q: of discrete ones the smallest of which it is at most q."""
-        return self._quantile("isf", q, given, named)
+        return self._quantile("isf", q, args, named)
 
-    def entropy(self, *given: Any, **named: Any) -> Variable:
+    def entropy(self, *args: Any, **named: Any) -> Variable:
         """The mean of -log_density, in nats."""
-        return self._of_parameters("entropy", given, named, 0)
+        return self._of_parameters("entropy", args, named, 0)
 
-    def mean(self, *given: Any, **named: Any) -> Variable:
+    def mean(self, *args: Any, **named: Any) -> Variable:
         """The mean; inf or NaN where there is none."""
-        return self._of_parameters("mean", given, named, self.support.rank)
+        return self._of_parameters("mean", args, named, self.support.rank)
 
-    def variance(self, *given: Any, **named: Any) -> Variable:
+    def variance(self, *args: Any, **named: Any) -> Variable:
         """The variance; inf or NaN where there is none."""
-        return self._of_parameters("variance", given, named, self.support.rank)
+        return self._of_parameters("variance", args, named, self.support.rank)
 
-    def std(self, *given: Any, **named: Any) -> Variable:
+    def std(self, *args: Any, **named: Any) -> Variable:
         """The standard deviation."""
-        return sqrt(self.variance(*given, **named))
+        return sqrt(self.variance(*args, **named))
 
-    def sample(self, key: Any, /, *given: Any, shape: Any = None, dtype: Any = None, **named: Any) -> Variable:
+    def sample(self, key: Any, /, *args: Any, shape: Any = None, dtype: Any = None, **named: Any) -> Variable:
         """Draws of a key: what `tg.random` has under the same name."""
         import tg
 
         options = {name: v for name, v in (("shape", shape), ("dtype", dtype)) if v is not None}
         draw = getattr(tg.random, self.sampler)
-        return draw(key, **self._values(given, named), **options)  # type: ignore[no-any-return]
+        return draw(key, **self._values(args, named), **options)  # type: ignore[no-any-return]
 
     def has(self, name: str) -> bool:
         """Whether one of the methods is known of this distribution, by its name."""
-        known = self.formulas
+        formulas = self.formulas
         if name.endswith(("pdf", "pmf")):
             return name.endswith("pmf") is self.support.whole
         if name in ("cdf", "sf", "logcdf", "logsf"):
-            return known.cdf is not None
+            return formulas.cdf is not None
         if name in ("ppf", "isf"):
-            return known.ppf is not None or (known.cdf is not None and self.support.whole)
-        return getattr(known, "variance" if name == "std" else name, None) is not None or name == "sample"
+            return formulas.ppf is not None or (formulas.cdf is not None and self.support.whole)
+        return getattr(formulas, "variance" if name == "std" else name, None) is not None or name == "sample"
 
     def _need(self, name: str) -> None:
         if self.has(name):
@@ -209,43 +209,43 @@ class Distribution:
             raise NoRuleError(message(text, hint=f"tg.distributions.{self.name}.{other} exists"))
         raise NoRuleError(message(f"{self.name}: {name}: found no formula that is exact"))
 
-    def _merged(self, given: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
+    def _merged(self, args: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
         """The parameters that are given, now or before, by name."""
         had = dict(self.given)
         open_names = [p.name for p in self.parameters if p.name not in had]
-        asked = ", ".join(map(str, self.parameters))
-        if len(given) > len(open_names):
-            raise InputError(message(f"{self.name}: found {len(given)} parameters, needed {asked or 'none'}"))
-        found = dict(zip(open_names, given, strict=False))
+        expected = ", ".join(map(str, self.parameters))
+        if len(args) > len(open_names):
+            raise InputError(message(f"{self.name}: found {len(args)} parameters, needed {expected or 'none'}"))
+        values = dict(zip(open_names, args, strict=False))
         for name in named:
-            if name not in open_names or name in found:
-                again = "again" if name in found or name in had else "which it does not have"
-                raise InputError(message(f"{self.name}: found the parameter {name}, {again}, needed {asked}"))
-        found |= had | named
-        return {p.name: found[p.name] for p in self.parameters if p.name in found}
+            if name not in open_names or name in values:
+                again = "again" if name in values or name in had else "which it does not have"
+                raise InputError(message(f"{self.name}: found the parameter {name}, {again}, needed {expected}"))
+        values |= had | named
+        return {p.name: values[p.name] for p in self.parameters if p.name in values}
 
-    def _values(self, given: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
+    def _values(self, args: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
         """All parameters by name."""
-        found = self._merged(given, named)
-        values = {p.name: found.get(p.name, p.default) for p in self.parameters}
+        by_name = self._merged(args, named)
+        values = {p.name: by_name.get(p.name, p.default) for p in self.parameters}
         for name, value in values.items():
             if value is NEEDED:
-                asked = ", ".join(map(str, self.parameters))
-                raise InputError(message(f"{self.name}: {name}: found nothing, needed {asked}"))
+                expected = ", ".join(map(str, self.parameters))
+                raise InputError(message(f"{self.name}: {name}: found nothing, needed {expected}"))
         return values
 
     def _operands(
-        self, what: str, first: tuple[Any, ...], given: Sequence[Any], named: dict[str, Any]
+        self, what: str, first: tuple[Any, ...], args: Sequence[Any], named: dict[str, Any]
     ) -> tuple[list[Variable], str]:
         """A value and the parameters in the floating dtype that is computed in, and that of the result."""
         self._need(what)
-        values = [*first, *self._values(given, named).values()]
-        made, dtype = promoted(values)
+        values = [*first, *self._values(args, named).values()]
+        operands, dtype = promoted(values)
         if not is_inexact(dtype):
             dtype = "float64"
         if not is_float(dtype):
             raise DtypeError(message(f"{self.name}: {what}: found {dtype}, needed real numbers"))
-        return [cast_variable(v, WIDER.get(dtype, dtype)) for v in made], dtype
+        return [cast_variable(v, WIDER.get(dtype, dtype)) for v in operands], dtype
 
     def _met(self, parameters: list[Variable], *, whole: bool) -> Variable | None:
         """Whether the parameters are what they have to be; None where they may be anything.
@@ -267,55 +267,55 @@ class Distribution:
         met = self._met(parameters, whole=False)
         return cast_variable(value if met is None else where(met, value, np.nan), dtype)
 
-    def _log_density(self, what: str, x: Any, given: Sequence[Any], named: dict[str, Any]) -> Variable:
-        (value, *parameters), dtype = self._operands(what, (x,), given, named)
+    def _log_density(self, what: str, x: Any, args: Sequence[Any], named: dict[str, Any]) -> Variable:
+        (value, *parameters), dtype = self._operands(what, (x,), args, named)
         outside = self.support.outside(value, parameters)
         if outside is not None and not self.support.rank and not self.support.whole:
             value = where(outside, self.support.inner(parameters), value)
-        found = self.formulas.log_density(value, *parameters)
+        density = self.formulas.log_density(value, *parameters)
         if outside is not None:
-            found = where(outside, -np.inf, found)
-        return self._checked(found, parameters, dtype)
+            density = where(outside, -np.inf, density)
+        return self._checked(density, parameters, dtype)
 
     def _cumulative(
-        self, what: str, x: Any, given: Sequence[Any], named: dict[str, Any], first: float, last: float
+        self, what: str, x: Any, args: Sequence[Any], named: dict[str, Any], first: float, last: float
     ) -> Variable:
         """A function of a value that is constant beyond both ends of the support.
 
         At an end that the support has it is the formula, whose derivative is the density there; of what is beyond, a
         formula gets another number, since derivatives of what is not chosen may be NaN.
         """
-        (value, *parameters), dtype = self._operands(what, (x,), given, named)
+        (value, *parameters), dtype = self._operands(what, (x,), args, named)
         if self.support.whole:
             value = floor(value)
         low, high = self.support.ends(parameters)
         if self.support.whole:
             inside = maximum(minimum(value, high), low)  # sums end in the support
-            found = self._formula(what)(inside, *parameters)
-            found = where(value >= high, last, found)
-            found = where(value < low, first, found)
+            y = self._formula(what)(inside, *parameters)
+            y = where(value >= high, last, y)
+            y = where(value < low, first, y)
         elif self.support.is_all:
-            found = self._formula(what)(value, *parameters)
+            y = self._formula(what)(value, *parameters)
         else:
             below, above = self.support.beyond_ends(value, parameters)
             inside = where(below | above, self.support.inner(parameters), value)
-            found = self._formula(what)(inside, *parameters)
-            found = where(below, first, where(above, last, found))
-        return self._checked(found, parameters, dtype)
+            y = self._formula(what)(inside, *parameters)
+            y = where(below, first, where(above, last, y))
+        return self._checked(y, parameters, dtype)
 
-    def _quantile(self, what: str, q: Any, given: Sequence[Any], named: dict[str, Any]) -> Variable:
+    def _quantile(self, what: str, q: Any, args: Sequence[Any], named: dict[str, Any]) -> Variable:
         """The inverse of a function of a value: the ends of the support for 0 and 1, NaN beyond these."""
-        (p, *parameters), dtype = self._operands(what, (q,), given, named)
+        (p, *parameters), dtype = self._operands(what, (q,), args, named)
         low, high = self.support.ends(parameters)
         steps = self.support.whole
-        found = stop_gradient(self._counted(what, p, parameters)) if steps else self._formula(what)(p, *parameters)
+        quantile = stop_gradient(self._counted(what, p, parameters)) if steps else self._formula(what)(p, *parameters)
         before = low - 1 if self.support.whole else low  # where nothing is below, as SciPy has it
         at_0, at_1 = (before, high) if what == "ppf" else (high, before)
         # where the formula is right at an end, so are its derivatives
-        found = where(equal(p, 0) & not_equal(found, at_0), at_0, found)
-        found = where(equal(p, 1) & not_equal(found, at_1), at_1, found)
+        quantile = where(equal(p, 0) & not_equal(quantile, at_0), at_0, quantile)
+        quantile = where(equal(p, 1) & not_equal(quantile, at_1), at_1, quantile)
         beyond = np.nan * (p + self._summed(parameters)) if steps else np.nan
-        return self._checked(where((p >= 0) & (p <= 1), found, beyond), parameters, dtype)
+        return self._checked(where((p >= 0) & (p <= 1), quantile, beyond), parameters, dtype)
 
     def _summed(self, parameters: list[Variable]) -> Variable:
         """The sum of parameters: what depends on it where it is not taken has the derivative 0, as steps have."""
@@ -325,13 +325,13 @@ class Distribution:
 
     def _formula(self, what: str) -> Callable[..., Any]:
         """A formula by its name; of the upper side where there is none by that of the lower one."""
-        known: Any = self.formulas
-        found = getattr(known, what)
-        if found is None and what == "sf":
-            return lambda x, *parameters: 1 - known.cdf(x, *parameters)
-        if found is None and what == "isf":
-            return lambda q, *parameters: known.ppf(1 - q, *parameters)
-        return found  # type: ignore[no-any-return]
+        formulas: Any = self.formulas
+        formula = getattr(formulas, what)
+        if formula is None and what == "sf":
+            return lambda x, *parameters: 1 - formulas.cdf(x, *parameters)
+        if formula is None and what == "isf":
+            return lambda q, *parameters: formulas.ppf(1 - q, *parameters)
+        return formula  # type: ignore[no-any-return]
 
     def _counted(self, what: str, p: Variable, parameters: list[Variable]) -> Variable:
         """The smallest integer of which `cdf` is at least p, or `sf` at most."""
@@ -340,8 +340,8 @@ class Distribution:
         side = self._formula("cdf" if is_lower else "sf")
 
         def reached(k: Variable) -> Variable:
-            found = side(k, *parameters)
-            return (k >= high) | (found >= p if is_lower else found <= p)  # type: ignore[no-any-return]
+            probability = side(k, *parameters)
+            return (k >= high) | (probability >= p if is_lower else probability <= p)  # type: ignore[no-any-return]
 
         if getattr(self.formulas, what) is not None:
             return beside(reached, self._formula(what)(p, *parameters), low)
@@ -351,14 +351,14 @@ class Distribution:
         met = self._met(parameters, whole=False)
         return first_count(reached, near, low, high, going if met is None else going & met)
 
-    def _of_parameters(self, what: str, given: Sequence[Any], named: dict[str, Any], rank: int) -> Variable:
-        parameters, dtype = self._operands(what, (), given, named)
-        found = as_variable(getattr(self.formulas, what)(*parameters))
+    def _of_parameters(self, what: str, args: Sequence[Any], named: dict[str, Any], rank: int) -> Variable:
+        parameters, dtype = self._operands(what, (), args, named)
+        y = as_variable(getattr(self.formulas, what)(*parameters))
         met = self._met(parameters, whole=True)
         if met is None:
-            return cast_variable(found, dtype)
+            return cast_variable(y, dtype)
         axes = tuple(range(-rank, 0))
-        return cast_variable(where(expand_dims(met, axes) if rank else met, found, np.nan), dtype)
+        return cast_variable(where(expand_dims(met, axes) if rank else met, y, np.nan), dtype)
 
 
 def _log_of_smaller(p: Variable, q: Variable) -> Variable:
@@ -378,10 +378,10 @@ def distribution(
     **formulas: Callable[..., Any],
 ) -> Distribution:
     """The record of a distribution; `formulas` are named as in `Formulas`."""
-    known = Formulas(log_density, **formulas)
-    return Distribution(name, doc, tuple(parameters), support, known, valid, sampler or name)
+    record = Formulas(log_density, **formulas)
+    return Distribution(name, doc, tuple(parameters), support, record, valid, sampler or name)
 
 
-def _named(name: str, given: tuple[tuple[str, Any], ...]) -> Distribution:
+def _named(name: str, parameters: tuple[tuple[str, Any], ...]) -> Distribution:
     own: Distribution = getattr(importlib.import_module("tg.distributions"), name)
-    return dataclasses.replace(own, given=given)
+    return dataclasses.replace(own, given=parameters)

@@ -96,8 +96,8 @@ def entropy(
             is_last = (k >= high) | (falls & (k > middle) & (term <= DIGIT / 4 * total))
             return left - 1, going & logical_not(is_last), k + 1, total
 
-        known = (middle >= 0) & (middle < np.inf)
-        start = (MOST, known, stop_gradient(begin), begin * 0)
+        finite = (middle >= 0) & (middle < np.inf)
+        start = (MOST, finite, stop_gradient(begin), begin * 0)
         _, going, _, total = while_loop(lambda carry: (carry[0] > 0) & any_of(carry[1]), step, start)
         return where(going, np.nan, total)
 
@@ -106,13 +106,13 @@ def entropy(
 
 def by_slopes(f: Callable[..., Variable]) -> Callable[..., Variable]:
     """A function of elements with loops of any length, of which forward mode gives the slopes for both modes."""
-    known = custom_jvp(f)
+    wrapper = custom_jvp(f)
 
     def pushed(primals: tuple[Variable, ...], tangents: tuple[Variable | None, ...]) -> tuple[Variable, Variable]:
-        found = f(*primals)
+        y = f(*primals)
         pairs = [(v, t) for v, t in zip(primals, tangents, strict=True) if t is not None]
-        slopes = (jvp(found, v, ones_like(v), disconnected="zero") * t for v, t in pairs)
-        return found, functools.reduce(operator.add, slopes)
+        slopes = (jvp(y, v, ones_like(v), disconnected="zero") * t for v, t in pairs)
+        return y, functools.reduce(operator.add, slopes)
 
-    known.defjvp(pushed)
-    return known
+    wrapper.defjvp(pushed)
+    return wrapper

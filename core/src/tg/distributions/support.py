@@ -51,8 +51,8 @@ class Support:
         if self.beyond is not None:
             return self.beyond(x, *parameters)
         below, above = self.beyond_ends(x, parameters)
-        found: Variable = below | above
-        return found | (x > floor(x)) if self.whole else found
+        beyond: Variable = below | above
+        return beyond | (x > floor(x)) if self.whole else beyond
 
     def beyond_ends(self, x: Variable, parameters: list[Variable]) -> tuple[Variable, Variable]:
         """Whether a value is below the lower end or above the upper one."""

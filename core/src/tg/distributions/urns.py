@@ -73,5 +73,5 @@ def _tails(
         return tail(exp(log_density(first, *parameters)), first, upward, ratio, calm, parameters)
 
     first = stop_gradient(where(upward, x + 1, x))
-    found = by_slopes(summed)(*broadcast_arrays(first, upward, calm, *parameters))
-    return where(upward, 1 - found, found), where(upward, found, 1 - found)
+    total = by_slopes(summed)(*broadcast_arrays(first, upward, calm, *parameters))
+    return where(upward, 1 - total, total), where(upward, total, 1 - total)

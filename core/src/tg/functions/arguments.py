@@ -32,7 +32,7 @@ def check_inputs(inputs: Sequence[Any], places: Sequence[str]) -> None:
     Raises:
         InputError: no variable, one that has a value or is computed, or one that is listed twice.
     """
-    seen: dict[int, int] = {}
+    positions: dict[int, int] = {}
     for k, v in enumerate(inputs):
         place = places[k]
         if not isinstance(v, Variable):
@@ -40,22 +40,22 @@ def check_inputs(inputs: Sequence[Any], places: Sequence[str]) -> None:
         if isinstance(v, Constant | Shared) or v.apply is not None:
             hint = "givens={x: expression} replaces a variable by an expression"
             raise InputError(message(f"function: input {place}: found {v!r}, needed an input variable", hint=hint))
-        if id(v) in seen:
-            first = places[seen[id(v)]]
+        if id(v) in positions:
+            first = places[positions[id(v)]]
             raise InputError(message(f"function: inputs {first} and {place} are the same variable {v!r}"))
-        seen[id(v)] = k
+        positions[id(v)] = k
 
 
-def pairs_of(given: Any, what: str) -> list[tuple[Any, Any]]:
+def pairs_of(mapping: Any, what: str) -> list[tuple[Any, Any]]:
     """The pairs of a mapping or of a sequence of pairs.
 
     Raises:
         InputError: neither.
     """
-    pairs = list(given.items()) if isinstance(given, Mapping) else given
+    pairs = list(mapping.items()) if isinstance(mapping, Mapping) else mapping
     if not isinstance(pairs, list | tuple) or not all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs):
         hint = f"{what}={{variable: value}}"
-        raise InputError(message(f"{what}: found {given!r}, needed a mapping from variables", hint=hint))
+        raise InputError(message(f"{what}: found {mapping!r}, needed a mapping from variables", hint=hint))
     return [(key, value) for key, value in pairs]
 
 
@@ -95,17 +95,17 @@ def own_updates(results: Sequence[Variable], targets: Sequence[Shared]) -> dict[
     Raises:
         InputError: what `with_updates` stored in is a shared variable no more.
     """
-    known = {id(s) for s in targets}
-    found: dict[Shared, Variable] = {}
+    visited = {id(s) for s in targets}
+    updates: dict[Shared, Variable] = {}
     said: set[tuple[int, int]] = set()  # the gradient of an expression has copies of it
     below = list(results)
     while below:
         leaves, updating = leaves_and(below, Updating)
         below = []
         for s in leaves:
-            if isinstance(s, Shared) and id(s) not in known and s.default_update is not None:
-                known.add(id(s))
-                found[s] = s.default_update
+            if isinstance(s, Shared) and id(s) not in visited and s.default_update is not None:
+                visited.add(id(s))
+                updates[s] = s.default_update
                 below.append(s.default_update)
         for node in updating:
             x, target, value = node.inputs
@@ -117,16 +117,18 @@ def own_updates(results: Sequence[Variable], targets: Sequence[Shared]) -> dict[
             if key in said:
                 continue
             said.add(key)
-            if target in found:
+            if target in updates:
                 nodes = [
                     (n, vs) for n, vs in sorted_applies([x]) if type(n.op) is not SpecifyShape
                 ]  # which says the same
                 shown = [v for _, results in nodes for v in results if v is not None]
-                value = substitute([value], {id(target): found[target]}, shown)[0]  # x is made of what was there before
-            if target in found or id(target) not in known:
-                known.add(id(target))
-                found[target] = value
-    return found
+                value = substitute([value], {id(target): updates[target]}, shown)[
+                    0
+                ]  # x is made of what was there before
+            if target in updates or id(target) not in visited:
+                visited.add(id(target))
+                updates[target] = value
+    return updates
 
 
 def givens_of(givens: Mapping[Variable, Any]) -> dict[int, Variable]:
@@ -135,15 +137,15 @@ def givens_of(givens: Mapping[Variable, Any]) -> dict[int, Variable]:
     Raises:
         InputError: what is replaced is no variable, or by another dtype or rank.
     """
-    found = {}
+    replacements = {}
     for v, value in pairs_of(givens, "givens"):
         if not isinstance(v, Variable):
             raise InputError(message(f"function: givens: found {v!r}, needed a variable to replace"))
         new = as_variable(value)
         if new.type.dtype != v.type.dtype or new.type.ndim != v.type.ndim:
             raise InputError(message(f"function: givens: found {new.type} for {v!r}, needed its dtype and rank"))
-        found[id(v)] = new
-    return found
+        replacements[id(v)] = new
+    return replacements
 
 
 def sources_of(
@@ -154,10 +156,10 @@ def sources_of(
     Raises:
         InputError: another leaf is not among the inputs, or an input is not used and that is not accepted.
     """
-    known = {id(v) for v in inputs}
+    input_ids = {id(v) for v in inputs}
     used = inputs_of(results)
     for v in used:
-        if id(v) not in known and not isinstance(v, Shared):
+        if id(v) not in input_ids and not isinstance(v, Shared):
             hint = "list it among the inputs, or make it with tg.shared, which has a value"
             where = (("created at", f"{v.loc}:  {v.loc.source}"),) if v.loc is not None else ()
             raise InputError(message(f"function: {v!r} is used but is not among the inputs", *where, hint=hint))
@@ -168,7 +170,7 @@ def sources_of(
             if on_unused == "raise":
                 raise InputError(message(text, hint='on_unused_input="ignore" accepts it'))
             warn(text)
-    return [v for v in used if isinstance(v, Shared) and id(v) not in known]
+    return [v for v in used if isinstance(v, Shared) and id(v) not in input_ids]
 
 
 def defaults_of(defaults: Mapping[Variable, Any], inputs: Sequence[Variable]) -> dict[int, Any]:
@@ -178,12 +180,12 @@ def defaults_of(defaults: Mapping[Variable, Any], inputs: Sequence[Variable]) ->
         InputError: a default for what is not an input.
     """
     places = {id(v): k for k, v in enumerate(inputs)}
-    found = {}
+    values = {}
     for v, value in pairs_of(defaults, "defaults"):
         if id(v) not in places:
             raise InputError(message(f"function: defaults: found {v!r}, needed one of the input variables"))
-        found[places[id(v)]] = to_array(value, v.type, label(v, places[id(v)])).copy()
-    return found
+        values[places[id(v)]] = to_array(value, v.type, label(v, places[id(v)])).copy()
+    return values
 
 
 def input_named(name: str, outputs: Sequence[Variable]) -> Variable:
@@ -193,13 +195,13 @@ def input_named(name: str, outputs: Sequence[Variable]) -> Variable:
         InputError: there is none, or there are several.
     """
     inputs = [v for v in inputs_of(outputs) if not isinstance(v, Shared)]
-    found = [v for v in inputs if v.name == name]
-    if len(found) != 1:
+    matches = [v for v in inputs if v.name == name]
+    if len(matches) != 1:
         near = difflib.get_close_matches(name, [v.name for v in inputs if v.name], 1)
-        hint = "eval({variable: value}) goes by variables" if found or not near else f"{near[0]} exists"
+        hint = "eval({variable: value}) goes by variables" if matches or not near else f"{near[0]} exists"
         lines = (("inputs", ", ".join(map(repr, inputs)) or "none"),)
-        raise InputError(message(f"eval: found {len(found)} inputs named {name!r}, needed one", *lines, hint=hint))
-    return found[0]
+        raise InputError(message(f"eval: found {len(matches)} inputs named {name!r}, needed one", *lines, hint=hint))
+    return matches[0]
 
 
 def donated_places(donate: Sequence[Variable] | Variable, inputs: Sequence[Variable]) -> frozenset[int]:
@@ -209,11 +211,11 @@ def donated_places(donate: Sequence[Variable] | Variable, inputs: Sequence[Varia
         InputError: what is donated is not an input.
     """
     places = {id(v): k for k, v in enumerate(inputs)}
-    found = [donate] if isinstance(donate, Variable) else donate
-    for v in found:
+    variables = [donate] if isinstance(donate, Variable) else donate
+    for v in variables:
         if id(v) not in places:
             raise InputError(message(f"function: donate: found {v!r}, needed one of the input variables"))
-    return frozenset(places[id(v)] for v in found)
+    return frozenset(places[id(v)] for v in variables)
 
 
 def label(v: Variable, k: int | str) -> str:
@@ -223,13 +225,13 @@ def label(v: Variable, k: int | str) -> str:
 
 def swaps(pairs: Sequence[tuple[Any, Any]], own: Sequence[Shared]) -> dict[int, Shared]:
     """The shared variables to exchange, by id."""
-    known = {id(s) for s in own}
-    found: dict[int, Shared] = {}
+    own_ids = {id(s) for s in own}
+    replacements: dict[int, Shared] = {}
     for old, new in pairs:
-        if id(old) not in known:
+        if id(old) not in own_ids:
             raise InputError(message(f"copy: swap: found {old!r}, needed a shared variable of the function"))
         if not isinstance(new, Shared) or (new.type.dtype, new.type.ndim) != (old.type.dtype, old.type.ndim):
             kind = f"{old.type.dtype} with {old.type.ndim} axes"
             raise InputError(message(f"copy: swap: found {new!r} for {old!r}, needed a shared variable, {kind}"))
-        found[id(old)] = new
-    return found
+        replacements[id(old)] = new
+    return replacements

@@ -59,8 +59,8 @@ def backend(name: str, **options: Any) -> BackendChoice:
     registry = plugin.registry()
     if name == AUTO:
         return _first_of(registry.candidates(), options, ())
-    found = registry.backend(name)
-    return BackendChoice(found.name, plugin.validate_options(found, options))
+    record = registry.backend(name)
+    return BackendChoice(record.name, plugin.validate_options(record, options))
 
 
 def _first_of(names: Sequence[str], options: Mapping[str, Any], passed_over: PassedOver) -> BackendChoice:
@@ -73,10 +73,10 @@ def _first_of(names: Sequence[str], options: Mapping[str, Any], passed_over: Pas
     for name in names:
         obstacle: str | None
         try:
-            made = plugin.validate_options(registry.backend(name), options)
+            valid_options = plugin.validate_options(registry.backend(name), options)
             obstacle = registry.obstacle(name)
             if obstacle is None:
-                return BackendChoice(name, made, tuple(options.items()), passed_over)
+                return BackendChoice(name, valid_options, tuple(options.items()), passed_over)
         except OptionError as error:
             refused.append(error)
             obstacle = _fact(name, error)
@@ -131,19 +131,19 @@ def _fact(name: str, error: Exception) -> str:
     return text.removeprefix(f"backend {name!r}").lstrip(": ")
 
 
-def choose(given: object, default: str) -> BackendChoice:
+def choose(choice: object, default: str) -> BackendChoice:
     """The choice that an argument `backend=` means; None is the configured default.
 
     Raises:
         InputError: neither a name nor a choice.
     """
-    if given is None:
-        given = default
-    if isinstance(given, BackendChoice):
-        return given
-    if isinstance(given, str):
-        return backend(given)
-    raise InputError(message(f"backend: found {given!r}, needed a name or tg.backend(name, …)"))
+    if choice is None:
+        choice = default
+    if isinstance(choice, BackendChoice):
+        return choice
+    if isinstance(choice, str):
+        return backend(choice)
+    raise InputError(message(f"backend: found {choice!r}, needed a name or tg.backend(name, …)"))
 
 
 MODES: Final = {  # of PyTensor

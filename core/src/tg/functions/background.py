@@ -65,10 +65,10 @@ class Background:
             if programs() is None:
                 return
             with locs.at(None), Span("background", root=True) as span:
-                made, choice = in_line(setting.choice, attempt)
+                program, choice = in_line(setting.choice, attempt)
             owner = programs()
             if owner is not None:
-                owner.adopt(ones, made, choice, span)
+                owner.adopt(ones, program, choice, span)
 
         self._start(make)
         return reference
@@ -77,16 +77,16 @@ class Background:
         """A program that is called when the library has compiled it for the shapes, the reference before."""
         if not native.executable.compiles_shapes:
             return native
-        programs, known = self._programs, self._declined.setdefault(ones, set())
+        programs, keys = self._programs, self._declined.setdefault(ones, set())
 
         def again(declined: Declined) -> None:
             owner = programs()
             if owner is not None:
                 with locs.at(None):
-                    owner.compile_again(made, declined, known)
+                    owner.compile_again(program, declined, keys)
 
-        made = native._replace(executable=Shown(native.executable, reference, self._start, again))
-        return made
+        program = native._replace(executable=Shown(native.executable, reference, self._start, again))
+        return program
 
     def begin(self) -> None:
         """The function is whole: let the threads begin."""
@@ -169,19 +169,19 @@ class Shown(Executable):
         shapes = tuple(tuple(a.shape) for a in arrays)
         if shapes in self._ready:
             return self._native.run(arrays)
-        given = [a if isinstance(a, np.ndarray) else self._native.to_numpy(a) for a in arrays]
-        self._ask(shapes, given)
-        outputs, status = self._reference.executable.run(given)
+        operands = [a if isinstance(a, np.ndarray) else self._native.to_numpy(a) for a in arrays]
+        self._ask(shapes, operands)
+        outputs, status = self._reference.executable.run(operands)
         if status:
             raise self._reference.descriptors[status[0] - 1].build(status[1:])
         return [self._native.to_native(v) for v in outputs], ()
 
-    def _ask(self, shapes: Shapes, given: Sequence[Any]) -> None:
+    def _ask(self, shapes: Shapes, operands: Sequence[Any]) -> None:
         """Have the library compile for these shapes, unless somebody has asked before."""
         own = object()
         if self._asked.setdefault(shapes, own) is not own:
             return
-        copies = [np.array(a) for a in given]  # the caller may change what it gave
+        copies = [np.array(a) for a in operands]  # the caller may change what it gave
 
         def show() -> None:
             try:

@@ -47,14 +47,14 @@ class Binding:
         """
         count = len(self._types)
         if len(args) == count and not kwargs:
-            given: Sequence[Any] = args
+            values: Sequence[Any] = args
         else:
-            given = self.bound(args, kwargs)
-        if is_spread is None or all(type(v) is np.ndarray or not is_spread(v) for v in given):
-            return [to_array(v, t, label) for v, t, label in zip(given, self._types, self.labels, strict=True)]
+            values = self.bound(args, kwargs)
+        if is_spread is None or all(type(v) is np.ndarray or not is_spread(v) for v in values):
+            return [to_array(v, t, label) for v, t, label in zip(values, self._types, self.labels, strict=True)]
         return [
             to_array(v, t, label) if type(v) is np.ndarray or not is_spread(v) else to_spread(v, t, label)
-            for v, t, label in zip(given, self._types, self.labels, strict=True)
+            for v, t, label in zip(values, self._types, self.labels, strict=True)
         ]
 
     def bound(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
@@ -71,26 +71,26 @@ class Binding:
                     hint=CALL_HINT,
                 )
             )
-        given: list[Any] = [*args, *([_MISSING] * (len(self._types) - len(args)))]
+        values: list[Any] = [*args, *([_MISSING] * (len(self._types) - len(args)))]
         for name, value in kwargs.items():
             place = self._places.get(name)
             if place is None:
                 near = difflib.get_close_matches(name, self._places, 1)
                 hint = f"{near[0]} exists" if near else CALL_HINT
                 raise InputError(message(f"{self._name}: no input is named {name!r}", *self._known(), hint=hint))
-            if given[place] is not _MISSING:
+            if values[place] is not _MISSING:
                 raise InputError(message(f"{self._name}: {self.labels[place]} is given by position and by name"))
             if sum(v.name == name for v in self._inputs) > 1:
                 raise InputError(message(f"{self._name}: several inputs are named {name!r}", *self._known()))
-            given[place] = value
-        for k, value in enumerate(given):
+            values[place] = value
+        for k, value in enumerate(values):
             if value is _MISSING:
                 if k not in self._defaults:
                     raise InputError(
                         message(f"{self._name}: {self.labels[k]} is missing", *self._known(), hint=CALL_HINT)
                     )
-                given[k] = self._defaults[k]
-        return given
+                values[k] = self._defaults[k]
+        return values
 
     def _known(self) -> tuple[tuple[str, str], ...]:
         return (("inputs", ", ".join(f"{v.name or '_'}: {v.type}" for v in self._inputs) or "none"),)

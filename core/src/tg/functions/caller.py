@@ -61,17 +61,17 @@ def make_caller(
         lines += _of_numbers(types, scope)
         lines.append(f"    if not ({' and '.join(_test(k, t, scope) for k, t in enumerate(types))}):")
         lines.append("        return general(*args, **kwargs)")
-    made = [f"y{k}" for k in range(len(outputs))]
+    outs = [f"y{k}" for k in range(len(outputs))]
     tests = ["not status", *_output_tests(outputs, executable, scope, native=native)]
     lines += [
         "    try:",
         "        outputs, status = run(args)",
-        f"        {''.join(f'{y}, ' for y in made)}= outputs" if made else "        pass",
+        f"        {''.join(f'{y}, ' for y in outs)}= outputs" if outs else "        pass",
         f"        fits = {' and '.join(tests)}",
         "    except Exception:",
         "        fits = False",  # called anew outside this block, so that errors are not chained
         "    if fits:",
-        f"        return {_result(result, made)}",
+        f"        return {_result(result, outs)}",
         "    return general(*args, **kwargs)",
     ]
     exec(compile("\n".join(lines), "<tg call>", "exec"), scope)
@@ -117,10 +117,10 @@ def _output_tests(
             yield output_test(f"y{k}", t, f"e{k}")
 
 
-def _result(result: str, made: Sequence[str]) -> str:
+def _result(result: str, results: Sequence[str]) -> str:
     if result == "one":
-        return made[0]
-    items = f"[{', '.join(made)}]"
+        return results[0]
+    items = f"[{', '.join(results)}]"
     return items if result == "list" else f"build(iter({items}))"
 
 

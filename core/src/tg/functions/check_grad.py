@@ -90,8 +90,8 @@ def check_grad(
     chosen = _chosen(variables, wrt)
     floating = [y for y in outputs if is_float(y.type.dtype)]
     if not floating:
-        found = ", ".join(str(y.type) for y in outputs)
-        raise DtypeError(message(f"check_grad: found results {found}, needed a real floating one"))
+        types = ", ".join(str(y.type) for y in outputs)
+        raise DtypeError(message(f"check_grad: found results {types}, needed a real floating one"))
     check = _compare(variables, floating, arrays, chosen, rtol, entries, seed, backend)
     if not check.passed and raises:
         raise _error(check, _guilty(variables, floating, arrays, rtol, seed))
@@ -120,29 +120,29 @@ def _arguments(subject: Any, inputs: Any) -> tuple[list[Variable], list[Array], 
 
 def _names(fn: Callable[..., Any], count: int) -> list[str]:
     try:
-        given = list(inspect.signature(fn).parameters)
+        names = list(inspect.signature(fn).parameters)
     except (TypeError, ValueError):
-        given = []
-    return [given[k] if len(given) == count else f"input{k}" for k in range(count)]
+        names = []
+    return [names[k] if len(names) == count else f"input{k}" for k in range(count)]
 
 
 def _chosen(variables: Sequence[Variable], wrt: Sequence[Any] | None) -> list[int]:
     """The positions of the inputs that are differentiated with respect to."""
     if wrt is None:
-        found = [k for k, v in enumerate(variables) if is_float(v.type.dtype)]
+        positions = [k for k, v in enumerate(variables) if is_float(v.type.dtype)]
     else:
         places = {id(v): k for k, v in enumerate(variables)}
-        found = [v if isinstance(v, int) else places.get(id(v), -1) for v in wrt]
-        for v, k in zip(wrt, found, strict=True):
+        positions = [v if isinstance(v, int) else places.get(id(v), -1) for v in wrt]
+        for v, k in zip(wrt, positions, strict=True):
             if not 0 <= k < len(variables):
                 raise InputError(message(f"check_grad: wrt: found {v!r}, needed one of the inputs or its position"))
-    for k in found:
+    for k in positions:
         if not is_float(variables[k].type.dtype):
             raise DtypeError(message(f"check_grad: found {variables[k]!r}, needed a real floating dtype"))
-    if not found or any(is_complex(v.type.dtype) for v in variables):
+    if not positions or any(is_complex(v.type.dtype) for v in variables):
         shown = ", ".join(str(v.type) for v in variables) or "no inputs"
         raise DtypeError(message(f"check_grad: found {shown}, needed real floating inputs"))
-    return found
+    return positions
 
 
 def _compare(
@@ -159,14 +159,14 @@ def _compare(
     rng = np.random.default_rng(seed)
     plain = interpret(FunctionGraph.of(variables, outputs, ones(variables, arrays)).freeze(), arrays)
     weights = [rng.uniform(0.5, 1.5, y.shape).astype(y.dtype) for y in plain]
-    given = [Variable(v.type) for v in outputs]
-    gradient = vjp(list(outputs), [variables[k] for k in chosen], given, disconnected="zero")
-    f = function([*variables, *given], gradient, backend=backend, on_unused_input="ignore", name="gradient")
-    found = f(*arrays, *weights)
+    cotangents = [Variable(v.type) for v in outputs]
+    gradient = vjp(list(outputs), [variables[k] for k in chosen], cotangents, disconnected="zero")
+    f = function([*variables, *cotangents], gradient, backend=backend, on_unused_input="ignore", name="gradient")
+    gradients = f(*arrays, *weights)
     differences = Differences(variables, outputs, arrays, weights)
     worst: tuple[float, GradientCheck] | None = None
     compared = 0
-    for k, g in zip(chosen, found, strict=True):
+    for k, g in zip(chosen, gradients, strict=True):
         indices = list(np.ndindex(g.shape))
         if len(indices) > entries:
             indices = [indices[j] for j in sorted(rng.choice(len(indices), entries, replace=False))]
@@ -199,17 +199,17 @@ def _guilty(
     nodes = [node for node, _ in sorted_applies(outputs)]
     operands = {id(v): v for node in nodes for v in node.inputs}
     values = interpret(FunctionGraph.of(variables, list(operands.values()), ones(variables, arrays)).freeze(), arrays)
-    known = dict(zip(operands, values, strict=True))
+    by_id = dict(zip(operands, values, strict=True))
     for node in sorted(nodes, key=lambda node: node.op.named_identity is not None):
         try:
-            if not _is_right(node, known, rtol, seed):
+            if not _is_right(node, by_id, rtol, seed):
                 return node
         except Exception:  # noqa: BLE001, S112 (an op that cannot be looked at alone is not the one to name)
             continue
     return None
 
 
-def _is_right(node: Apply, known: Mapping[int, Array], rtol: float | None, seed: int) -> bool:
+def _is_right(node: Apply, values: Mapping[int, Array], rtol: float | None, seed: int) -> bool:
     """Whether the derivative of a single op agrees with its differences."""
     inputs: list[Variable] = []
     arrays: list[Array] = []
@@ -219,10 +219,10 @@ def _is_right(node: Apply, known: Mapping[int, Array], rtol: float | None, seed:
             operands.append(v)
             continue
         inputs.append(Variable(v.type))
-        arrays.append(known[id(v)])
+        arrays.append(values[id(v)])
         operands.append(inputs[-1])
-    made = node.op(*operands)
-    outputs = [y for y in (made if isinstance(made, tuple) else (made,)) if is_float(y.type.dtype)]
+    results = node.op(*operands)
+    outputs = [y for y in (results if isinstance(results, tuple) else (results,)) if is_float(y.type.dtype)]
     chosen = [k for k, v in enumerate(inputs) if is_float(v.type.dtype)]
     if not outputs or not chosen:
         return True

@@ -144,24 +144,24 @@ def link(frozen: FrozenGraph, setting: Setting, again: Callable[[], FrozenGraph]
         NoRuleError: the backend has no rule for an op.
         BackendUnavailable: the linker cannot work on this machine.
     """
-    known: set[object] = set()
+    keys: set[object] = set()
     while True:
         try:
             return _linked(frozen, setting)
         except Declined as declined:
-            note_declined(setting.choice.name, declined, known)
+            note_declined(setting.choice.name, declined, keys)
         frozen = rewritten(FunctionGraph.thaw(frozen), setting) if again is None else again()
 
 
-def note_declined(backend: str, declined: Declined, known: set[object]) -> None:
-    """From now on programs are compiled without this; `known` has what one program has shown so far.
+def note_declined(backend: str, declined: Declined, keys: set[object]) -> None:
+    """From now on programs are compiled without this; `keys` has what one program has shown so far.
 
     Raises:
         NoRuleError: it was known, and is there all the same.
     """
-    if (backend, declined.key) in known:
+    if (backend, declined.key) in keys:
         raise NoRuleError(message(f"backend {backend!r}: {declined}")) from None
-    known.add((backend, declined.key))
+    keys.add((backend, declined.key))
     plugin.registry().declines(backend).note(declined)
 
 
@@ -182,15 +182,17 @@ def _executable(linker: Linker, graph: FrozenGraph, request: Request) -> Executa
         PluginError: the linker has raised, which is the cause, or has made something else.
     """
     try:
-        found: object = linker.compile(graph, request)
+        executable: object = linker.compile(graph, request)
     except TgError:
         raise
     except Exception as error:  # noqa: BLE001 (raised again, named)
         raise blamed(error, f"linker of backend {request.backend!r}", *provided(request.backend))  # noqa: B904
-    if not isinstance(found, Executable):
-        text = f"linker of backend {request.backend!r}: compile: found {type(found).__name__}, needed an Executable"
+    if not isinstance(executable, Executable):
+        text = (
+            f"linker of backend {request.backend!r}: compile: found {type(executable).__name__}, needed an Executable"
+        )
         raise PluginError(message(text, *provided(request.backend)))
-    return found
+    return executable
 
 
 def provided(backend: str) -> list[tuple[str, str]]:
@@ -217,12 +219,12 @@ def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Reque
         thawed = FunctionGraph.thaw(lower_checks(checked))
         linked = rewrite(thawed, [], supported=supported_by(choice.name), mode="off")
     has_status = not backend.raises and bool(checked.checks)
-    kept = _kept(linked, setting)
+    reuse = _kept(linked, setting)
     rule_for = functools.partial(registry.rule_for, choice.name)
     request = Request(
         choice.name,
         choice.options,
-        rule_for if kept is None else kept.watched(rule_for),
+        rule_for if reuse is None else reuse.watched(rule_for),
         setting.name,
         has_status=has_status,
         guard=guard,
@@ -232,7 +234,7 @@ def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Reque
         declines=registry.declines(choice.name),
         hosted=functools.partial(registry.hosted, choice.name),
         versions=functools.partial(registry.versions, choice.name),
-        kept=kept,
+        kept=reuse,
     )
     return linked, request, checked
 
@@ -276,8 +278,8 @@ def _rewrite_source(backend: str, rewrite: str) -> tuple[str, str] | None:
 
 def split_checks(frozen: FrozenGraph) -> tuple[FrozenGraph | None, FrozenGraph]:
     """The checks that shapes of inputs decide as a graph of their own (None if there are none), and the rest."""
-    known = _known_from_shapes(frozen)
-    early = [k for k, c in enumerate(frozen.checks) if c.condition in known and known.issuperset(c.values)]
+    scalars = _known_from_shapes(frozen)
+    early = [k for k, c in enumerate(frozen.checks) if c.condition in scalars and scalars.issuperset(c.values)]
     if not early:
         return None, frozen
     guard, rest = FunctionGraph.thaw(frozen), FunctionGraph.thaw(frozen)
@@ -289,14 +291,14 @@ def split_checks(frozen: FrozenGraph) -> tuple[FrozenGraph | None, FrozenGraph]:
 
 def _known_from_shapes(frozen: FrozenGraph) -> set[int]:
     """The scalars that follow from constants and the shapes of inputs."""
-    known = set(range(frozen.arity, frozen.arity + len(frozen.constants)))
+    scalars = set(range(frozen.arity, frozen.arity + len(frozen.constants)))
     for node in frozen.nodes:
         if isinstance(node.op, AxisLength):
             if node.inputs[0] < frozen.arity:
-                known.update(node.outputs)
-        elif known.issuperset(node.inputs) and all(frozen.types[k].shape == () for k in node.outputs):
-            known.update(node.outputs)
-    return known
+                scalars.update(node.outputs)
+        elif scalars.issuperset(node.inputs) and all(frozen.types[k].shape == () for k in node.outputs):
+            scalars.update(node.outputs)
+    return scalars
 
 
 def support(

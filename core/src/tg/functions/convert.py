@@ -168,16 +168,16 @@ def _cast(array: np.ndarray[Any, Any], kind: TensorType, what: str, *, weak: boo
             worst = low if low < limits.min else high
             raise RangeError(message(f"{what}: found {worst}, needed an integer in [{limits.min}, {limits.max}]"))
     with np.errstate(all="ignore"):
-        found = array.astype(kind.numpy_dtype)
+        result = array.astype(kind.numpy_dtype)
     if array.dtype.itemsize == WIDE and array.dtype.kind in "iu" and is_inexact(kind.dtype) and not weak:
-        _need_exact(array, found, kind, what)
-    return found
+        _need_exact(array, result, kind, what)
+    return result
 
 
-def _need_exact(array: np.ndarray[Any, Any], found: np.ndarray[Any, Any], kind: TensorType, what: str) -> None:
+def _need_exact(array: np.ndarray[Any, Any], result: np.ndarray[Any, Any], kind: TensorType, what: str) -> None:
     """Refuse 64-bit integers that the floating dtype rounds; arrays of small ones have just been read anyway."""
     with np.errstate(all="ignore"):
-        real = found.real
+        real = result.real
         inside = real < float(np.iinfo(array.dtype).max)  # the next float above, which no integer of the dtype is
         rounded = array[~inside | (np.where(inside, real, 0).astype(array.dtype) != array)]
     if rounded.size:

@@ -51,8 +51,8 @@ def _reading(calls: Calls, programs: Sequence[Program]) -> Callable[..., Any] | 
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             return general(*args, **kwargs)
-        found = entry(*args, *natives(snapshots(sources)))
-        return general(*args) if found is DECLINED else found
+        outputs = entry(*args, *natives(snapshots(sources)))
+        return general(*args) if outputs is DECLINED else outputs
 
     return call
 
@@ -70,22 +70,22 @@ def _updating(calls: Calls, programs: Sequence[Program]) -> Callable[..., Any] |
     quick = chained(programs, Signature(_decline, structure, donated.union(own))) if own else None
     lent = tuple(own.values())
 
-    def fresh(found: Sequence[Any]) -> list[Value]:
-        return calls.fresh(found, program)
+    def fresh(outputs: Sequence[Any]) -> list[Value]:
+        return calls.fresh(outputs, program)
 
     def lend(turn: Turn) -> Loan:
         return Loan(turn, request.targets, program, fresh)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         def run(held: list[Value], loan: Loan | None) -> tuple[list[Any], list[Value]]:
-            found: Any = DECLINED
+            outputs: Any = DECLINED
             if loan is not None and quick is not None and not kwargs:
-                found = loan.call(quick, [*args, *natives(held)])
+                outputs = loan.call(quick, [*args, *natives(held)])
             elif not kwargs:
-                found = entry(*args, *natives(held))
-            if found is DECLINED:
+                outputs = entry(*args, *natives(held))
+            if outputs is DECLINED:
                 return calls.run(binding(args, kwargs, calls.programs.main.executable.is_spread), held)
-            return found[:count], fresh(found)
+            return outputs[:count], fresh(outputs)
 
         return build(iter(updated(request, run, lend if lent else None, lent)))
 
@@ -113,9 +113,9 @@ def _overwritten(request: Request, program: Program) -> dict[int, Shared]:
 
 def _always_fit(request: Request, program: Program) -> bool:
     """Whether no update can have lengths that its variable does not take: what is overwritten cannot be undone."""
-    kept = dict(program.executable.reuses)
+    reuses = dict(program.executable.reuses)
     for k, target in enumerate(request.targets, request.count):
-        if k in kept or all(n is None for n in target.type.shape):
+        if k in reuses or all(n is None for n in target.type.shape):
             continue
         shape = program.graph.types[program.graph.outputs[k]].shape
         if any(n is not None and n != m for n, m in zip(target.type.shape, shape, strict=True)):

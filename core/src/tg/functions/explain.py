@@ -56,8 +56,8 @@ def explain(
         )
     config = current()
     choice = choose(backend, config.backend)
-    given = value if outputs is None else outputs
-    leaves, _ = flatten(given)
+    expression = value if outputs is None else outputs
+    leaves, _ = flatten(expression)
     inputs = inputs_of(leaves) if outputs is None else [value] if isinstance(value, Variable) else list(value)
     names = excluded(config.exclude if exclude is None else exclude, choice.name)
     return Explanation(inputs, leaves, (), Setting(choice, mode or config.mode, names, "expression"))

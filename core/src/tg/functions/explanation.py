@@ -55,8 +55,8 @@ class Explanation:
         lowered = journal.lowered
         self._main = lowered[0].before if lowered else self._end
         rewrites = plugin.registry().rewrites(self.backend)
-        known: tuple[Any, ...] = (*STABLE, *rewrites.rules, *rewrites.passes)
-        about: dict[str, Any] = {one.name: one for one in known}
+        rules: tuple[Any, ...] = (*STABLE, *rewrites.rules, *rewrites.passes)
+        about: dict[str, Any] = {one.name: one for one in rules}
         teller = Teller(journal, self._start, roots, self._main, about)
         self.nodes: tuple[Story, ...] = tuple(teller.stories())
         self.rest: tuple[Step, ...] = teller.rest()
@@ -71,8 +71,8 @@ class Explanation:
     def __getstate__(self) -> dict[str, Any]:
         """All of it; what is known of variables, which ids name here, goes with the variables."""
         inputs, outputs = self._expression
-        made = (v for _, results in sorted_applies(outputs, known=inputs) for v in results if v is not None)
-        variables = {id(v): v for v in (*inputs, *outputs, *made)}
+        values = (v for _, results in sorted_applies(outputs, boundary=inputs) for v in results if v is not None)
+        variables = {id(v): v for v in (*inputs, *outputs, *values)}
         answers = [(v, self._answers[key]) for key, v in variables.items() if key in self._answers]
         return {**self.__dict__, "_answers": answers}
 
@@ -98,18 +98,18 @@ class Explanation:
             return self._end
         if phase not in PHASES:
             raise OptionError(message(f"explain: phase: found {phase!r}, needed one of {', '.join(PHASES)}"))
-        before, found = PHASES[: PHASES.index(phase) + 1], self._start
+        before, graph = PHASES[: PHASES.index(phase) + 1], self._start
         for one in before:
-            found = self._after.get(one, found)
-        return found
+            graph = self._after.get(one, graph)
+        return graph
 
     @property
     def counts(self) -> dict[str, int]:
         """How often each rule and pass was applied, the most frequent first."""
         steps = itertools.chain(self.rest, *(story.steps for story in self.nodes))
-        found = collections.Counter(step.name for step in _with_inner(steps))
-        found.update(name for name, *_ in self._lowerings)
-        return dict(found.most_common())
+        counter = collections.Counter(step.name for step in _with_inner(steps))
+        counter.update(name for name, *_ in self._lowerings)
+        return dict(counter.most_common())
 
     def why(self, variable: Variable) -> str:
         """What became of a variable of the program, from replacement to replacement.

@@ -74,22 +74,22 @@ class Jitted:
         quick = None
         if self._is_plain and not kwargs and all(type(v) is np.ndarray for v in args):
             quick = (*((v.dtype, v.ndim) for v in args), chosen())
-            known = self._quick.get(quick)
-            if known is not None:
-                return known(*args)
-        given = self._taken_apart(args, kwargs)
-        if any(isinstance(v, Variable | Length) for v in given.leaves):
-            return self._applied(given, [as_variable(v) for v in given.leaves])
-        arrays, types = self._arrays(given)
-        found = self._compiled(given, types)
+            entry = self._quick.get(quick)
+            if entry is not None:
+                return entry(*args)
+        arguments = self._taken_apart(args, kwargs)
+        if any(isinstance(v, Variable | Length) for v in arguments.leaves):
+            return self._applied(arguments, [as_variable(v) for v in arguments.leaves])
+        arrays, types = self._arrays(arguments)
+        fn = self._compiled(arguments, types)
         if quick is not None:
-            self._quick[quick] = found
-        return found(*arrays)
+            self._quick[quick] = fn
+        return fn(*arrays)
 
     def lower(self, *args: Any, **kwargs: Any) -> Function:
         """The compiled function that a call with these arguments runs; its arguments are their leaves, in order."""
-        given = self._taken_apart(args, kwargs)
-        return self._compiled(given, self._arrays(given)[1])
+        arguments = self._taken_apart(args, kwargs)
+        return self._compiled(arguments, self._arrays(arguments)[1])
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -112,72 +112,72 @@ class Jitted:
         structure = Structure((dict, tuple(parts), tuple(part.key for _, part in parts.values())))
         return _Arguments(static, leaves, structure, bound)
 
-    def _arrays(self, given: _Arguments) -> tuple[list[Any], list[TensorType]]:
+    def _arrays(self, arguments: _Arguments) -> tuple[list[Any], list[TensorType]]:
         """The leaves as arrays, and their types."""
-        arrays = [self._array(v, given) for v in given.leaves]
+        arrays = [self._array(v, arguments) for v in arguments.leaves]
         types = [
             TensorType(a.dtype.newbyteorder("="), a.shape if self._static_shapes else (None,) * a.ndim) for a in arrays
         ]
         return arrays, types
 
-    def _array(self, value: Any, given: _Arguments) -> Any:
+    def _array(self, value: Any, arguments: _Arguments) -> Any:
         try:
             array = value if isinstance(value, np.ndarray) else np.asarray(value)
         except NO_ARRAY:
             array = np.asarray(None)
         if array.dtype.name not in DTYPES:
-            names = [k for k, v in given.bound.arguments.items() if any(leaf is value for leaf in flatten(v)[0])]
+            names = [k for k, v in arguments.bound.arguments.items() if any(leaf is value for leaf in flatten(v)[0])]
             text = f"{self._name}: argument {names[0] if names else '?'}: found {value!r}, needed an array or a number"
             hint = array_hint(value) if getattr(value, "requires_grad", False) is True else STATIC_HINT
             raise InputError(message(text, hint=hint))
         return array
 
-    def _compiled(self, given: _Arguments, types: Sequence[TensorType]) -> Function:
+    def _compiled(self, arguments: _Arguments, types: Sequence[TensorType]) -> Function:
         try:
-            key = (given.structure, tuple(types), tuple((k, exact_key(v)) for k, v in given.static), chosen())
-            found = self._kept.get(key)
+            key = (arguments.structure, tuple(types), tuple((k, exact_key(v)) for k, v in arguments.static), chosen())
+            fn = self._kept.get(key)
         except TypeError as error:
-            values = ", ".join(f"{k}={v!r}" for k, v in given.static)
+            values = ", ".join(f"{k}={v!r}" for k, v in arguments.static)
             hint = "static arguments are part of a key: tuples and frozen dataclasses are hashable"
             raise InputError(message(f"{self._name}: {error}: found {values}", hint=hint)) from None
-        if found is not None:
-            return found
+        if fn is not None:
+            return fn
         for turn in alone():
             turn.take(self._claim)
-            made = self._kept.get(key) or self._made(given, types)
+            entry = self._kept.get(key) or self._made(arguments, types)
             if key not in self._kept and len(self._kept) >= KEPT:
                 self._kept.pop(next(iter(self._kept)))
                 self._quick.clear()
-            self._kept[key] = made
+            self._kept[key] = entry
         turn.leave()
-        return made
+        return entry
 
-    def _made(self, given: _Arguments, types: Sequence[TensorType]) -> Function:
-        names = _leaf_names(given.structure)
+    def _made(self, arguments: _Arguments, types: Sequence[TensorType]) -> Function:
+        names = _leaf_names(arguments.structure)
         inputs = [Variable(t, name=name) for t, name in zip(types, names, strict=True)]
         try:
-            outputs = self._applied(given, inputs)
+            outputs = self._applied(arguments, inputs)
         except SymbolicError as error:
             shown = ", ".join(f"{v.name}: {v.type}" for v in inputs)
             error.add_note(f"  while tracing {self._name}({shown}); {STATIC_HINT}")
             raise
         return function(inputs, outputs, name=self._name, on_unused_input="ignore", **self._options)
 
-    def _applied(self, given: _Arguments, leaves: Sequence[Variable]) -> Any:
+    def _applied(self, call: _Arguments, leaves: Sequence[Variable]) -> Any:
         """What the Python function makes of variables."""
-        arguments = inspect.BoundArguments(self._signature, given.bound.arguments.copy())
-        arguments.arguments.update(given.structure(iter(leaves)))
+        arguments = inspect.BoundArguments(self._signature, call.bound.arguments.copy())
+        arguments.arguments.update(call.structure(iter(leaves)))
         return self._fn(*arguments.args, **arguments.kwargs)
 
 
 def _leaf_names(structure: Structure) -> list[str]:
     """The names of the leaves: `x`, `params['w']`, `pair[0]`."""
-    found: list[str] = []
+    leaf_names: list[str] = []
 
     def visit(key: Any, name: str) -> None:
         if key is None or isinstance(key, str):
             if key is not None:
-                found.append(name)
+                leaf_names.append(name)
             return
         kind, names, parts = key
         for k, part in enumerate(parts):
@@ -189,7 +189,7 @@ def _leaf_names(structure: Structure) -> list[str]:
     _, names, parts = structure.key
     for name, part in zip(names, parts, strict=True):
         visit(part, name)
-    return found
+    return leaf_names
 
 
 def jit(
@@ -245,13 +245,13 @@ def jit(
 
 def _static_names(fn: Callable[..., Any], numbers: int | Sequence[int], names: str | Sequence[str]) -> frozenset[str]:
     parameters = list(inspect.signature(fn).parameters)
-    found = {names} if isinstance(names, str) else set(names)
-    for name in found:
+    static = {names} if isinstance(names, str) else set(names)
+    for name in static:
         if name not in parameters:
             text = f"jit: static_argnames: found {name!r}, needed one of {', '.join(parameters) or 'no arguments'}"
             raise OptionError(message(text))
     for k in (numbers,) if isinstance(numbers, int) else numbers:
         if not -len(parameters) <= k < len(parameters):
             raise OptionError(message(f"jit: static_argnums: found {k}, the function has {len(parameters)} arguments"))
-        found.add(parameters[k])
-    return frozenset(found)
+        static.add(parameters[k])
+    return frozenset(static)

@@ -101,10 +101,10 @@ def function(
     if output not in ("numpy", "native"):
         raise OptionError(message(f"function: output: found {output!r}, needed numpy or native"))
     modes, compiles = ("mode", mode or config.mode, MODES), ("compile", compile or config.compile, COMPILES)
-    for option, found, known in (("on_unused_input", on_unused_input, UNUSED), modes, compiles):
-        if found not in known:
-            text = f"function: {option}: found {found!r}, needed one of {', '.join(known)}"
-            raise OptionError(message(text, hint=mode_hint(found) if option == "mode" else None))
+    for option, value, choices in (("on_unused_input", on_unused_input, UNUSED), modes, compiles):
+        if value not in choices:
+            text = f"function: {option}: found {value!r}, needed one of {', '.join(choices)}"
+            raise OptionError(message(text, hint=mode_hint(value) if option == "mode" else None))
     with Span("arguments"):
         leaves, structure = flatten(outputs)
         targets, values = updates_of({} if updates is None else updates)
@@ -148,6 +148,6 @@ def evaluate(expression: Any, values: Mapping[Variable | str, Any] | None = None
     """
     pairs = pairs_of({} if values is None else values, "eval")
     outputs, _ = flatten(expression)
-    given = {input_named(key, outputs) if isinstance(key, str) else key: value for key, value in pairs}
+    by_variable = {input_named(key, outputs) if isinstance(key, str) else key: value for key, value in pairs}
     options.setdefault("backend", "perform")
-    return function(list(given), expression, on_unused_input="ignore", **options)(*given.values())
+    return function(list(by_variable), expression, on_unused_input="ignore", **options)(*by_variable.values())

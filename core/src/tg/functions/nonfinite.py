@@ -116,7 +116,7 @@ class Guard:
 
 def _lowering(rewrites: Rewrites) -> Rewrites:
     """What a backend itself rewrites."""
-    rules, passes = (tuple(one for one in given if _is_own(one)) for given in (rewrites.rules, rewrites.passes))
+    rules, passes = (tuple(one for one in group if _is_own(one)) for group in (rewrites.rules, rewrites.passes))
     return Rewrites(rules, passes)
 
 
@@ -153,17 +153,17 @@ class _Search:
 
     def source(self, number: int, marked: frozenset[int]) -> int:
         """The first marked value in program order, of those that a marked value comes from, that none came from."""
-        stack, seen, found = [number], {number}, list[int]()
+        stack, visited, sources = [number], {number}, list[int]()
         while stack:
             k = stack.pop()
             node = self.makers.get(k)
             below = [j for j in (self.frozen.nodes[node].inputs if node is not None else ()) if j in marked]
             if not below:
-                found.append(k)
-            stack.extend(j for j in below if j not in seen)
-            seen.update(below)
-        made = [k for k in found if k in self.makers]
-        return min(made or found)
+                sources.append(k)
+            stack.extend(j for j in below if j not in visited)
+            visited.update(below)
+        results = [k for k in sources if k in self.makers]
+        return min(results or sources)
 
     def flags(self, arrays: Sequence[Array]) -> Flags:
         """Which values have NaNs and infinities: one run says which are not finite, one more what these have."""
@@ -190,46 +190,46 @@ class _Search:
         with graph.needs:
             graph.outputs = (graph.absorb(NAMESPACE.stack(flags)),)
         self.runs += 1
-        found = self.guard.run(graph, arrays)[0].reshape(len(tests), len(numbers))
-        return {k: tuple(map(bool, row)) for k, row in zip(numbers, found.T, strict=True)}
+        rows = self.guard.run(graph, arrays)[0].reshape(len(tests), len(numbers))
+        return {k: tuple(map(bool, row)) for k, row in zip(numbers, rows.T, strict=True)}
 
     def reached(self, marked: Iterable[int]) -> list[int]:
         """The marked values from which an output is made through nothing but marked values."""
-        wanted, found = set(marked), dict[int, None]()
+        wanted, live = set(marked), dict[int, None]()
         stack = [k for k in self.frozen.outputs if k in wanted]
         while stack:
             k = stack.pop()
-            if k not in found:
-                found[k] = None
+            if k not in live:
+                live[k] = None
                 node = self.makers.get(k)
                 stack.extend(j for j in (self.frozen.nodes[node].inputs if node is not None else ()) if j in wanted)
-        return sorted(found)
+        return sorted(live)
 
     def values(self, numbers: Sequence[int], arrays: Sequence[Array]) -> dict[int, Array]:
         """Some values, by a run of the program up to them."""
         frozen = self.frozen
-        known = {k: arrays[k] for k in numbers if k < frozen.arity}
+        by_number = {k: arrays[k] for k in numbers if k < frozen.arity}
         for k in numbers:
             constant = frozen.constant(k)
             if constant is not None:
-                known[k] = constant.data
-        wanted = [k for k in dict.fromkeys(numbers) if k not in known]
+                by_number[k] = constant.data
+        wanted = [k for k in dict.fromkeys(numbers) if k not in by_number]
         if wanted:
             self.runs += 1
-            known.update(zip(wanted, self.guard.run(_thawed(frozen, wanted), arrays), strict=True))
-        return known
+            by_number.update(zip(wanted, self.guard.run(_thawed(frozen, wanted), arrays), strict=True))
+        return by_number
 
     def is_maker(self, n: int, arrays: Sequence[Array]) -> bool:
         """Whether a node makes a NaN of operands that are finite at that element."""
         node = self.frozen.nodes[n]
         if not node.op.pointwise:
             return False
-        found = self.values((*node.inputs, *node.outputs), arrays)
-        bad = np.isnan(wide(found[node.outputs[0]]))
+        by_number = self.values((*node.inputs, *node.outputs), arrays)
+        bad = np.isnan(wide(by_number[node.outputs[0]]))
         with np.errstate(all="ignore"):
             for k in node.inputs:
-                if is_inexact(found[k]):
-                    bad = bad & np.isfinite(wide(found[k]))
+                if is_inexact(by_number[k]):
+                    bad = bad & np.isfinite(wide(by_number[k]))
         return bool(bad.any())
 
     def report(self, output: int, what: str, number: int, arrays: list[Array], then: Sequence[int]) -> NonFinite:
@@ -242,14 +242,14 @@ class _Search:
             source = f"input {self.labels[number]!r}" if number < frozen.arity else "a constant"
             return NonFinite(f"{title}, which {source} has", "", None, index, array[index], (), (), (), self.runs)
         node, origin = frozen.nodes[n], frozen.origins.get(n)
-        found = self.values((*node.inputs, number), arrays)
-        inner = self.inside(node.op, [found[k] for k in node.inputs])
+        data = self.values((*node.inputs, number), arrays)
+        inner = self.inside(node.op, [data[k] for k in node.inputs])
         if inner is not None:
             return inner
-        array = found[number]
-        index = _first(array, [found[k] for k in node.inputs] if node.op.pointwise else ())
+        array = data[number]
+        index = _first(array, [data[k] for k in node.inputs] if node.op.pointwise else ())
         operands = tuple(
-            f"{operand_text(frozen, k)}: {_summary(found[k], place_in(found[k], index) if node.op.pointwise else None)}"
+            f"{operand_text(frozen, k)}: {_summary(data[k], place_in(data[k], index) if node.op.pointwise else None)}"
             for k in node.inputs[:OPERANDS]
         )
         return NonFinite(
@@ -266,13 +266,13 @@ class _Search:
 
     def inside(self, op: Op, arrays: list[Array]) -> NonFinite | None:
         """The node inside an inner graph, in the first application of one whose results are not finite."""
-        for graph, given in op.applications(*arrays):
-            outputs, _ = interpret_with_status(graph, given)
+        for graph, operands in op.applications(*arrays):
+            outputs, _ = interpret_with_status(graph, operands)
             if all(not is_inexact(v) or np.isfinite(wide(v)).all() for v in outputs):
                 continue
             search = _Search(self.guard, graph, [f"operand {k}" for k in range(graph.arity)], self.runs)
-            found = search.find([*map(np.asarray, given)])
-            return None if found is None else dataclasses.replace(found, runs=search.runs)
+            cause = search.find([*map(np.asarray, operands)])
+            return None if cause is None else dataclasses.replace(cause, runs=search.runs)
         return None
 
 

@@ -48,12 +48,12 @@ def check_native(program: Program, outputs: Sequence[Any], first: int = 0) -> No
     """
     types = program.graph.output_types
     for k in range(first, len(types)):
-        found = mistake(outputs[k], types[k])
-        if found is not None:
-            raise wrong_output(program, k, found)
+        fault = mistake(outputs[k], types[k])
+        if fault is not None:
+            raise wrong_output(program, k, fault)
 
 
-def wrong_output(program: Program, k: int, found: str) -> PluginError:
+def wrong_output(program: Program, k: int, fault: str) -> PluginError:
     """The error of an output that is not what its type says: the op that made it, its plugin, the user's line."""
     graph, number = program.graph, program.graph.outputs[k]
     maker = next((n for n, node in enumerate(graph.nodes) if number in node.outputs), None)
@@ -68,7 +68,7 @@ def wrong_output(program: Program, k: int, found: str) -> PluginError:
             rows.append(("computed by", described(type(op).perform)))
         else:
             rows += provided(program.backend)
-    text = f"output {k} of backend {program.backend!r}: found {found}, needed {graph.types[number]}"
+    text = f"output {k} of backend {program.backend!r}: found {fault}, needed {graph.types[number]}"
     return PluginError(message(text, *rows, hint=HINT))
 
 

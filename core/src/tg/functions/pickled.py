@@ -157,7 +157,7 @@ def _unparsed(text: Text, count: int, inputs: Sequence[Variable], sources: Seque
 
 def table(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> FrozenGraph:
     """An expression as a numbered program just as it was written: no specialisation, no checks."""
-    applies = sorted_applies(outputs, known=inputs)
+    applies = sorted_applies(outputs, boundary=inputs)
     used = [u for node, _ in applies for u in node.inputs]
     constants = list({id(v): v for v in (*used, *outputs) if isinstance(v, Constant)}.values())
     number = {id(v): k for k, v in enumerate((*inputs, *constants))}

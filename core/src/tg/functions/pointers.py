@@ -44,10 +44,10 @@ class Pointer:
         self.density = code.density if _is_density(inputs, outputs) else 0
 
     def __repr__(self) -> str:
-        given, found = (
+        inputs, outputs = (
             ", ".join(f"{a.dtype}{list(a.shape)}" for a in arrays) for arrays in (self.inputs, self.outputs)
         )
-        return f"<{self.name}: ({given}) -> ({found}) at {self.address:#x}>"
+        return f"<{self.name}: ({inputs}) -> ({outputs}) at {self.address:#x}>"
 
 
 def _is_density(inputs: tuple[ArrayLayout, ...], outputs: tuple[ArrayLayout, ...]) -> bool:

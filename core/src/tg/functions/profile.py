@@ -137,9 +137,9 @@ def profile(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any], calls: i
     return Profile(title, calls, call, phases, rows, seconds, peak)
 
 
-def _median(found: Sequence[T], size: Callable[[T], float]) -> T:
+def _median(items: Sequence[T], size: Callable[[T], float]) -> T:
     """The one in the middle."""
-    return sorted(found, key=size)[len(found) // 2]
+    return sorted(items, key=size)[len(items) // 2]
 
 
 def _given(program: Program, values: Sequence[Any], held: Sequence[Any]) -> list[Any]:
@@ -153,9 +153,9 @@ def _phases(
     began = perf_counter()
     values, held = request.taken(args, kwargs)
     program = programs.program(values, held)
-    given = _given(program, values, held)
+    arrays = _given(program, values, held)
     checked = perf_counter()
-    outputs, status = program.executable.run(given)
+    outputs, status = program.executable.run(arrays)
     ran = perf_counter()
     if status:
         raise program.descriptors[status[0] - 1].build(status[1:])
@@ -166,17 +166,17 @@ def _phases(
 
 def _ordinary(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any], calls: int) -> float:
     """The median of the seconds of calls as a user makes them."""
-    found = []
+    seconds = []
     for _ in range(calls + 1):
         began = perf_counter()
         f(*args, **kwargs)
-        found.append(perf_counter() - began)
-    return _median(found[1:], float)
+        seconds.append(perf_counter() - began)
+    return _median(seconds[1:], float)
 
 
-def _rows(timed: Timed, given: Sequence[Any], calls: int) -> tuple[list[Row], float, int | None]:
+def _rows(timed: Timed, arrays: Sequence[Any], calls: int) -> tuple[list[Row], float, int | None]:
     """The parts of the program in one call, the seconds of that call, and its peak of memory."""
-    seconds, reading, outputs = _median([_timed(timed, given) for _ in range(calls + 1)][1:], lambda found: found[0])
+    seconds, reading, outputs = _median([_timed(timed, arrays) for _ in range(calls + 1)][1:], lambda sample: sample[0])
     rows = []
     for part, spent, runs in zip(timed.parts, reading.seconds, reading.runs, strict=True):
         if runs:
@@ -187,10 +187,10 @@ def _rows(timed: Timed, given: Sequence[Any], calls: int) -> tuple[list[Row], fl
     return rows, seconds, None if reading.peak is None else reading.peak + apart
 
 
-def _timed(timed: Timed, given: Sequence[Any]) -> tuple[float, Reading, int]:
+def _timed(timed: Timed, arrays: Sequence[Any]) -> tuple[float, Reading, int]:
     """One call of a timed program: its seconds, what it counted, and the bytes of its outputs."""
     timed.reset()
     began = perf_counter()
-    outputs, _ = timed.executable.run(given)
+    outputs, _ = timed.executable.run(arrays)
     seconds = perf_counter() - began
     return seconds, timed.read(), sum(int(v.nbytes) for v in outputs)

@@ -57,27 +57,27 @@ def remembered(
     shortcut = Shortcut(outputs, ones, setting) if isinstance(outputs, Unparsed) else None
     if shortcut is not None:
         with Span("recall"):
-            found = shortcut.read(inputs, make)
-        if found is not None and not _has_declined(found, setting.choice.name):
-            return found
+            program = shortcut.read(inputs, make)
+        if program is not None and not _has_declined(program, setting.choice.name):
+            return program
     with Span("recall"):
         try:
             written = Written(inputs, outputs)
         except Unnamed:
             return make(inputs, outputs)
         name = PROGRAMS.key(FORMAT, written.text, repr(ones), _way(setting), *_surroundings(setting.choice.name))
-        found = written.read(find(name))
-    if found is None or _has_declined(found, setting.choice.name):
-        found = make(inputs, outputs)
+        program = written.read(find(name))
+    if program is None or _has_declined(program, setting.choice.name):
+        program = make(inputs, outputs)
         with Span("keep"):
-            data = written.written(found)
+            data = written.written(program)
             if data is None or not _can_be_kept(setting):
-                return found
+                return program
             keep(name, data)
-    found.keep_as(name, large_constants(found))
+    program.keep_as(name, large_constants(program))
     if shortcut is not None:
-        shortcut.write(found)
-    return found
+        shortcut.write(program)
+    return program
 
 
 def note_pickled(text: Unparsed, program: FrozenGraph, ones: Ones, setting: Setting) -> None:
@@ -117,10 +117,10 @@ def _has_declined(program: FrozenGraph, backend: str) -> bool:
 def _is_of_packages(rewrites: Rewrites, packages: Sequence[str]) -> bool:
     """Whether all rewrites are functions of packages whose files are looked at."""
     functions = {
-        found
+        fn
         for one in (*rewrites.rules, *rewrites.passes)
         for field in ("match", "replace", "when", "function", "run", "inner")
-        if (found := getattr(one, field, None)) is not None
+        if (fn := getattr(one, field, None)) is not None
     }
     return all(is_of(packages, one) for one in functions)
 
@@ -160,8 +160,8 @@ def _files(folder: str) -> Iterator[str]:
                 if entry.name != "__pycache__":
                     yield from _files(entry.path)
             else:
-                found = entry.stat()
-                yield f"{entry.path} {found.st_size} {found.st_mtime_ns}"
+                status = entry.stat()
+                yield f"{entry.path} {status.st_size} {status.st_mtime_ns}"
 
 
 @final
@@ -189,10 +189,10 @@ class Shortcut:
         Args:
             make: makes it anew, if it turns out that it cannot be unpickled.
         """
-        found = loaded(find(self._name), (), self._constants)
-        if found is None:
+        entry = loaded(find(self._name), (), self._constants)
+        if entry is None:
             return None
-        name, arrays, copy = found
+        name, arrays, copy = entry
         constants, types, over = [*map(Constant, arrays)], [(named_type(v), v.name) for v in inputs], self._text.over
 
         # It holds no input: several functions have the program, and the value of a shared variable may be large.
@@ -233,10 +233,10 @@ class Written:
         self._texts: dict[Op, str] = {}
         self._numbers = {id(v): k for k, v in enumerate(inputs)}
         self._lines = [f"{named_type(v)} {v.name!r}" for v in inputs]
-        for node, made in sorted_applies(outputs, known=inputs):
+        for node, results in sorted_applies(outputs, boundary=inputs):
             text = self._of_op(node.op)
             operands = ",".join([self._place(v) for v in node.inputs])
-            names = [(v.index, v.name) for v in made if v is not None and v.name is not None]
+            names = [(v.index, v.name) for v in results if v is not None and v.name is not None]
             self._numbers[id(node)] = len(self._numbers)
             self._lines.append(f"{text}({operands}){names or ''}")
             self._locs.append(node.loc)
@@ -249,8 +249,8 @@ class Written:
 
     def read(self, data: bytes | None) -> FrozenGraph | None:
         """The program that was kept; None where there is none that can be read."""
-        found = loaded(data, self._locs, self._constants)
-        return found if isinstance(found, FrozenGraph) else None
+        program = loaded(data, self._locs, self._constants)
+        return program if isinstance(program, FrozenGraph) else None
 
     def _place(self, v: Variable) -> str:
         number = self._numbers.get(id(v))
@@ -266,10 +266,10 @@ class Written:
         return str(number)
 
     def _of_op(self, op: Op) -> str:
-        found = self._texts.get(op)
-        if found is None:
-            found = self._texts[op] = self._of_field(op)
-        return found
+        text = self._texts.get(op)
+        if text is None:
+            text = self._texts[op] = self._of_field(op)
+        return text
 
     def _of_field(self, value: Any) -> str:
         if type(value) in PLAIN:

@@ -61,13 +61,13 @@ class Value:
     @property
     def numpy(self) -> np.ndarray[Any, Any]:
         """The value as a NumPy array that nobody writes."""
-        found = self.array
-        if found is None:
+        array = self.array
+        if array is None:
             assert self._to_numpy is not None
-            found = self._to_numpy(next(iter(self.natives.values())))
-            found.flags.writeable = False
-            self.array = found
-        return found
+            array = self._to_numpy(next(iter(self.natives.values())))
+            array.flags.writeable = False
+            self.array = array
+        return array
 
     @property
     def nbytes(self) -> int:
@@ -77,15 +77,15 @@ class Value:
 
     def native(self, backend: str, executable: Executable) -> Any:
         """The value as the array of a backend, for which NumPy's is given up where it is large."""
-        found = self.natives.get(backend)
-        if found is None:
+        value = self.natives.get(backend)
+        if value is None:
             array = self.numpy
-            found = self.natives[backend] = executable.to_native(array)
+            value = self.natives[backend] = executable.to_native(array)
             is_first = next(iter(self.natives)) == backend and self._to_numpy is None
-            if is_first and found is not array and array.nbytes >= LARGE:
+            if is_first and value is not array and array.nbytes >= LARGE:
                 self._to_numpy = executable.to_numpy  # before it is needed
                 self.array = None
-        return found
+        return value
 
 
 @final
@@ -161,9 +161,11 @@ def snapshots(variables: Sequence[Shared]) -> list[Value]:
                 break
         else:
             return held
-        found = [value if type(value) is Value else value.value_of(s) for s, value in zip(variables, held, strict=True)]
-        if None not in found:
-            return found
+        values = [
+            value if type(value) is Value else value.value_of(s) for s, value in zip(variables, held, strict=True)
+        ]
+        if None not in values:
+            return values
         for s, loan in zip(variables, held, strict=True):
             if type(loan) is not Value:
                 s.patience = PATIENCE

@@ -123,24 +123,24 @@ class Teller:
 
     def _entries(self, value: Variable) -> list[Entry]:
         """The replacements of a value, and of the values that these made."""
-        found: list[Entry] = []
+        entries: list[Entry] = []
         tracked = [value]
         for number, sweep in enumerate(self.journal.sweeps):
             later: dict[int, Variable]
-            seen, later, queue = self.seen.setdefault(number, set()), {}, tracked
+            visited, later, queue = self.seen.setdefault(number, set()), {}, tracked
             for v in queue:
                 for u, entry in sweep.steps(v):
-                    seen.add(id(u.apply))
+                    visited.add(id(u.apply))
                     if entry is not None and id(entry) not in self.claimed:
                         self.claimed.add(id(entry))
-                        found.append(entry)
-                        queue.extend(_new_values(entry, seen))
+                        entries.append(entry)
+                        queue.extend(_new_values(entry, visited))
                 after = sweep.after(v)
                 if after is not None and after.apply is not None:
-                    seen.add(id(after.apply))
+                    visited.add(id(after.apply))
                     later.setdefault(id(after), after)
             tracked = list(later.values())
-        return found
+        return entries
 
     def step(self, entry: Entry) -> Step:
         """An entry as text."""
@@ -149,8 +149,8 @@ class Teller:
         return Step(entry.phase, entry.name, kind, why, old, new, entry.loc, tuple(self._inner(entry)))
 
     def _about(self, name: str) -> tuple[str, str]:
-        found = self.about.get(name)
-        return (found.kind, found.why) if found is not None else ENGINE.get(name, EXPANSION)
+        rule = self.about.get(name)
+        return (rule.kind, rule.why) if rule is not None else ENGINE.get(name, EXPANSION)
 
     def _inner(self, entry: Entry) -> Iterator[Step]:
         if entry.name == INNER and entry.old[0].apply is not None:
@@ -198,27 +198,27 @@ def _dropped(sweep: Sweep) -> dict[int, Entry]:
 
 def _below(values: Iterable[Variable]) -> set[int]:
     """The ids of some values and of the nearest below them."""
-    queue, seen = list(values), set[int]()
+    queue, visited = list(values), set[int]()
     for v in queue:
-        if len(seen) >= WALK:
+        if len(visited) >= WALK:
             break
-        if id(v) not in seen:
-            seen.add(id(v))
+        if id(v) not in visited:
+            visited.add(id(v))
             queue.extend(v.inputs)
-    return seen
+    return visited
 
 
-def _new_values(entry: Entry, seen: set[int]) -> list[Variable]:
+def _new_values(entry: Entry, visited: set[int]) -> list[Variable]:
     """The values below a replacement, the replacement itself excepted, that were not looked at in this sweep."""
-    seen.update(id(v.apply) for v in entry.old if v.apply is not None)
-    found, stack = [], [u for v in entry.new for u in v.inputs]
+    visited.update(id(v.apply) for v in entry.old if v.apply is not None)
+    values, stack = [], [u for v in entry.new for u in v.inputs]
     while stack:
         v = stack.pop()
-        if v.apply is not None and id(v.apply) not in seen:
-            seen.add(id(v.apply))
-            found.append(v)
+        if v.apply is not None and id(v.apply) not in visited:
+            visited.add(id(v.apply))
+            values.append(v)
             stack.extend(v.apply.inputs)
-    return found
+    return values
 
 
 def numbered(frozen: FrozenGraph, roots: Sequence[Variable]) -> Iterator[tuple[int, Variable]]:
@@ -229,12 +229,12 @@ def numbered(frozen: FrozenGraph, roots: Sequence[Variable]) -> Iterator[tuple[i
     """
     makers = {k: node for node in frozen.nodes for k in node.outputs}
     numbers = [k for c in frozen.checks for k in (c.condition, *c.values)] + list(frozen.outputs)
-    stack, seen = list(zip(numbers, roots, strict=True)), set[int]()
+    stack, visited = list(zip(numbers, roots, strict=True)), set[int]()
     while stack:
         number, v = stack.pop()
-        if number in seen:
+        if number in visited:
             continue
-        seen.add(number)
+        visited.add(number)
         yield number, v
         node = makers.get(number)
         if node is not None and v.apply is not None:

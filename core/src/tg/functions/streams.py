@@ -283,8 +283,8 @@ def _words(seed: Any) -> np.ndarray[Any, Any]:
         DtypeError: the seed is no integer.
         RangeError: it has more than 64 bits.
     """
-    found = int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) if seed is None else known_integer(seed)
-    made = key_of(found) if type(found) is int else None
-    if not isinstance(made, Constant):
+    number = int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) if seed is None else known_integer(seed)
+    key = key_of(number) if type(number) is int else None
+    if not isinstance(key, Constant):
         raise DtypeError(message(f"RandomStream: seed: found {seed!r}, needed an integer"))
-    return made.data
+    return key.data

@@ -210,10 +210,10 @@ def _has_checks(check: Descriptor) -> InputError:
 
 def _deciding_lines(graph: FrozenGraph) -> list[tuple[str, str]]:
     """The lines of a message about the first node of which values decide a length."""
-    known = colours(graph)
+    colouring = colours(graph)
     for number, node in enumerate(graph.nodes):
         sizes = node.op.size_operands(len(node.inputs))
-        if number in known.calls or any(node.inputs[k] in known.sizes for k in sizes):
+        if number in colouring.calls or any(node.inputs[k] in colouring.sizes for k in sizes):
             return node_lines(graph, number)
     return []
 

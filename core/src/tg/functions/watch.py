@@ -50,11 +50,11 @@ class Watch:
                 the reference.
             NonFiniteError: an output has a NaN or an infinity, and that is guarded against.
         """
-        found = [np.asarray(program.executable.to_numpy(v)) for v in outputs]
+        results = [np.asarray(program.executable.to_numpy(v)) for v in outputs]
         if self._debugs:
             program.executable.inspect(arrays)
-            self._debugger(ones).check(arrays, found)
-        if self._guards and not all(is_finite(a) for a in found):
+            self._debugger(ones).check(arrays, results)
+        if self._guards and not all(is_finite(a) for a in results):
             cause = self.find(ones, arrays)
             if cause is not None:
                 raise cause.error()
@@ -67,10 +67,10 @@ class Watch:
         return guard.find(arrays)
 
     def _debugger(self, ones: Ones) -> Debugger:
-        found = self._debuggers.get(ones)
-        if found is None:
-            found = self._debuggers[ones] = Debugger(*self._expression, ones, self._programs.setting_for(ones))
-        return found
+        debugger = self._debuggers.get(ones)
+        if debugger is None:
+            debugger = self._debuggers[ones] = Debugger(*self._expression, ones, self._programs.setting_for(ones))
+        return debugger
 
     @property
     def _expression(self) -> tuple[Sequence[Variable], Sequence[Variable]]:

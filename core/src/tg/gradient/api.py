@@ -51,14 +51,14 @@ def grad(
         >>> g.eval({x: [1.0, 3.0]})
         array([2., 6.])
     """
-    known = _known(known_grads or {})
-    if cost is None and not known:
+    pairs = _known(known_grads or {})
+    if cost is None and not pairs:
         raise InputError(message("grad: found neither a cost nor known gradients, needed one of them"))
     need_choice(disconnected, "grad")
     leaves, structure = wanted(wrt, "grad")
     costs = [] if cost is None else [real_scalar(cost, "grad")]
-    found = derivatives.gradients(costs, [ones_for(v) for v in costs], leaves, _constants(consider_constant), known)
-    return structure(iter(connected(found, leaves, disconnected, "grad: the cost does not depend on {}")))
+    gradients = derivatives.gradients(costs, [ones_for(v) for v in costs], leaves, _constants(consider_constant), pairs)
+    return structure(iter(connected(gradients, leaves, disconnected, "grad: the cost does not depend on {}")))
 
 
 @of_expressions
@@ -103,8 +103,8 @@ def vjp(
     outs, structure = _variables(outputs)
     dys = _beside(outs, structure, cotangents, "vjp", "cotangent")
     leaves, shape = wanted(wrt, "vjp")
-    found = derivatives.gradients(outs, dys, leaves, _constants(consider_constant))
-    return shape(iter(connected(found, leaves, disconnected, "vjp: the outputs do not depend on {}")))
+    gradients = derivatives.gradients(outs, dys, leaves, _constants(consider_constant))
+    return shape(iter(connected(gradients, leaves, disconnected, "vjp: the outputs do not depend on {}")))
 
 
 @of_expressions
@@ -142,13 +142,15 @@ def jvp(
     leaves, shape = wanted(wrt, "jvp")
     supports = Supports()
     ts = [supports.asked(t) for t in _beside(leaves, shape, tangents, "jvp", "tangent")]
-    found = derivatives.tangents(outs, leaves, ts, _constants(consider_constant), supports)
-    for y, t in zip(outs, found, strict=True):
+    products = derivatives.tangents(outs, leaves, ts, _constants(consider_constant), supports)
+    for y, t in zip(outs, products, strict=True):
         if t is None and not is_inexact(y.type.dtype):
             raise NotDifferentiable(message(f"jvp: found the output {y!r}, needed a floating dtype"))
-    if any(t is None for t in found):
-        found = [zeros_like(y) if t is None and _is_flat(y, leaves) else t for y, t in zip(outs, found, strict=True)]
-    return structure(iter(connected(found, outs, disconnected, "jvp: {} does not depend on wrt")))
+    if any(t is None for t in products):
+        products = [
+            zeros_like(y) if t is None and _is_flat(y, leaves) else t for y, t in zip(outs, products, strict=True)
+        ]
+    return structure(iter(connected(products, outs, disconnected, "jvp: {} does not depend on wrt")))
 
 
 def _is_flat(y: Variable, wrt: Sequence[Variable]) -> bool:
@@ -162,24 +164,24 @@ def _variables(outputs: Any) -> tuple[list[Variable], Structure]:
     return [as_variable(v) for v in leaves], structure
 
 
-def _beside(like: Sequence[Variable], structure: Structure, given: Any, what: str, kind: str) -> list[Variable]:
-    leaves = structure.leaves_of(given, f"{what}: {kind}s")
+def _beside(like: Sequence[Variable], structure: Structure, value: Any, what: str, kind: str) -> list[Variable]:
+    leaves = structure.leaves_of(value, f"{what}: {kind}s")
     return [beside(g, v, what, kind) for g, v in zip(leaves, like, strict=True)]
 
 
-def _constants(given: Any) -> list[Variable]:
-    found = [given] if isinstance(given, Variable) else list(given)
-    for v in found:
+def _constants(value: Any) -> list[Variable]:
+    variables = [value] if isinstance(value, Variable) else list(value)
+    for v in variables:
         if not isinstance(v, Variable):
             raise InputError(message(f"consider_constant: found {v!r}, needed variables"))
-    return found
+    return variables
 
 
-def _known(given: Any) -> list[tuple[Variable, Variable]]:
-    pairs = given.items() if isinstance(given, dict) else given
-    found = []
+def _known(known_grads: Any) -> list[tuple[Variable, Variable]]:
+    pairs = known_grads.items() if isinstance(known_grads, dict) else known_grads
+    gradients = []
     for v, dv in pairs:
         if not isinstance(v, Variable):
             raise InputError(message(f"grad: known_grads: found {v!r}, needed a variable"))
-        found.append((v, beside(dv, v, "grad: known_grads", "gradient")))
-    return found
+        gradients.append((v, beside(dv, v, "grad: known_grads", "gradient")))
+    return gradients

@@ -90,19 +90,19 @@ def real_scalar(cost: Any, what: str) -> Variable:
     return v
 
 
-def beside(given: Any, v: Variable, what: str, kind: str) -> Variable:
+def beside(value: Any, v: Variable, what: str, kind: str) -> Variable:
     """A tangent or cotangent in the dtype of the variable that it belongs to.
 
     Raises:
         InputError: it has another rank, or a length that is known to differ.
     """
-    found = as_variable(given)
-    pairs = zip(found.type.shape, v.type.shape, strict=False)
-    if found.type.ndim != v.type.ndim or any(None not in (a, b) and a != b for a, b in pairs):
-        raise InputError(message(f"{what}: found a {kind} {found.type} for {v!r}, needed its shape"))
-    if is_complex(found.type.dtype) and not is_complex(v.type.dtype):
-        raise InputError(message(f"{what}: found a {kind} {found.type} for {v!r}, needed a real one"))
-    return cast_variable(found, v.type.dtype)
+    dv = as_variable(value)
+    pairs = zip(dv.type.shape, v.type.shape, strict=False)
+    if dv.type.ndim != v.type.ndim or any(None not in (a, b) and a != b for a, b in pairs):
+        raise InputError(message(f"{what}: found a {kind} {dv.type} for {v!r}, needed its shape"))
+    if is_complex(dv.type.dtype) and not is_complex(v.type.dtype):
+        raise InputError(message(f"{what}: found a {kind} {dv.type} for {v!r}, needed a real one"))
+    return cast_variable(dv, v.type.dtype)
 
 
 def need_choice(disconnected: str, what: str) -> None:
@@ -112,12 +112,12 @@ def need_choice(disconnected: str, what: str) -> None:
         OptionError: it is none of "raise", "zero" and "warn".
     """
     if disconnected not in DISCONNECTED:
-        known = ", ".join(DISCONNECTED)
-        raise OptionError(message(f"{what}: disconnected: found {disconnected!r}, needed one of {known}"))
+        choices = ", ".join(DISCONNECTED)
+        raise OptionError(message(f"{what}: disconnected: found {disconnected!r}, needed one of {choices}"))
 
 
 def connected(
-    found: Sequence[Variable | None], like: Sequence[Variable], disconnected: str, text: str
+    slopes: Sequence[Variable | None], like: Sequence[Variable], disconnected: str, text: str
 ) -> list[Variable]:
     """What was found, with zeros in the shape of `like` where nothing was.
 
@@ -128,10 +128,10 @@ def connected(
         InputError: something is missing, and `disconnected` is "raise".
     """
     need_choice(disconnected, text.partition(":")[0])
-    made = []
-    for g, v in zip(found, like, strict=True):
+    values = []
+    for g, v in zip(slopes, like, strict=True):
         if g is not None:
-            made.append(g)
+            values.append(g)
             continue
         fact = text.format(repr(v))
         if disconnected == "raise":
@@ -139,5 +139,5 @@ def connected(
             raise InputError(message(fact, *where, hint='disconnected="zero" gives zeros'))
         if disconnected == "warn":
             warn(fact)
-        made.append(zeros_like(v))
-    return made
+        values.append(zeros_like(v))
+    return values

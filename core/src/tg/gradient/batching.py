@@ -83,33 +83,33 @@ class BatchTools:
         if not values or not checks:
             return list(checks)
         size = next(iter(values.values())).shape[0]
-        found, flags = self.spread([v for check in checks for v in (check.condition, *check.values)], values)
-        rest = iter(zip(found, flags, strict=True))
-        made = []
+        operands, flags = self.spread([v for check in checks for v in (check.condition, *check.values)], values)
+        rest = iter(zip(operands, flags, strict=True))
+        new_checks = []
         for check in checks:
             pairs = [next(rest) for _ in (check.condition, *check.values)]
             condition, shown = self.of_all(size, [v for v, _ in pairs], [b for _, b in pairs])
-            made.append(Check(condition, tuple(shown), check.descriptor))
-        return made
+            new_checks.append(Check(condition, tuple(shown), check.descriptor))
+        return new_checks
 
     def of_all(
-        self, size: int | Length, asked: Sequence[Variable], batched: Sequence[bool]
+        self, size: int | Length, terms: Sequence[Variable], batched: Sequence[bool]
     ) -> tuple[Variable, list[Variable]]:
         """Of a condition and the integers that it shows: whether it holds for all, and those of the first that fails.
 
         Args:
-            asked: the condition, then the integers; all are scalars but for the batch.
+            terms: the condition, then the integers; all are scalars but for the batch.
         """
-        condition, *shown = asked
+        condition, *shown = terms
         if not any(batched):
             return condition, shown
         places = iota(size)
         first = total_min(where(condition, size, places)) if batched[0] else 0
-        found = [
+        numbers = [
             reduce_sum(where(equal(places, first), v, 0), (-1,)) if b else v
             for v, b in zip(shown, batched[1:], strict=True)
         ]
-        return reduce_all(condition) if batched[0] else condition, found
+        return reduce_all(condition) if batched[0] else condition, numbers
 
     def need_unbatched(self, op: Op, batched: Sequence[bool], what: str, hint: str | None = None) -> None:
         """Refuse a batch of what all elements must have in common.
@@ -134,26 +134,26 @@ class BatchTools:
     ) -> Sequence[Variable]:
         """The batched expansion of an op."""
         plain = [self.element(v) if b else v for v, b in zip(inputs, batched, strict=True)]
-        made = op.expansion(*plain)
+        outputs = op.expansion(*plain)
         values = {id(p): v for p, v, b in zip(plain, inputs, batched, strict=True) if b}
-        return self.vectorized(made if isinstance(made, tuple) else (made,), values, size)
+        return self.vectorized(outputs if isinstance(outputs, tuple) else (outputs,), values, size)
 
     def element(self, v: Variable) -> Variable:
         """A leaf in the place of one element of a batched variable."""
-        found = Variable(v.type.with_shape(v.type.shape[1:]), name=v.name)
-        return found.with_lengths(v.shape[1:])
+        leaf = Variable(v.type.with_shape(v.type.shape[1:]), name=v.name)
+        return leaf.with_lengths(v.shape[1:])
 
-    def batch_scan(self, op: Scan, *given: Any) -> Sequence[Any]:
+    def batch_scan(self, op: Scan, *args: Any) -> Sequence[Any]:
         """One loop of batched steps."""
-        return loop_batches.batch_scan(self, op, *given)
+        return loop_batches.batch_scan(self, op, *args)
 
-    def batch_while(self, op: While, *given: Any) -> Sequence[Any]:
+    def batch_while(self, op: While, *args: Any) -> Sequence[Any]:
         """One loop until no element goes on, or one for each."""
-        return loop_batches.batch_while(self, op, *given)
+        return loop_batches.batch_while(self, op, *args)
 
-    def batch_cond(self, op: Cond, *given: Any) -> Sequence[Any]:
+    def batch_cond(self, op: Cond, *args: Any) -> Sequence[Any]:
         """Batched branches, or all of them."""
-        return loop_batches.batch_cond(self, op, *given)
+        return loop_batches.batch_cond(self, op, *args)
 
     def batch_custom(
         self, op: Custom, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]
@@ -167,8 +167,8 @@ class BatchTools:
         )
         flags = [b for v, b in zip(inputs, batched, strict=True) if is_inexact(v.type.dtype)]
         tangent = tuple(batched_graph(self, g, [*batched, *flags]) for g in op.tangent)
-        made = Custom(graph, forward, backward, tangent, op.gives)(*inputs)
-        return made if isinstance(made, tuple) else (made,)
+        results = Custom(graph, forward, backward, tangent, op.gives)(*inputs)
+        return results if isinstance(results, tuple) else (results,)
 
     def batch_implicit(
         self, op: Implicit, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]
@@ -198,25 +198,25 @@ class BatchTools:
         plain = [v if not b else Variable(t) for v, b, t in zip(inner, batched, graph.input_types, strict=True)]
         outputs, checks = graph.instantiate_with_checks(plain)
         values = {id(p): v for p, v, b in zip(plain, inner, batched, strict=True) if b}
-        found, flags = self.spread(outputs, values)
-        made = apply(Call(freeze(inner, found, self.checks(checks, values))), inputs)
-        flags += [False] * (len(made) - len(flags))  # the status
-        return [v if b else Unbatched(v) for v, b in zip(made, flags, strict=True)]
+        wide, flags = self.spread(outputs, values)
+        results = apply(Call(freeze(inner, wide, self.checks(checks, values))), inputs)
+        flags += [False] * (len(results) - len(flags))  # the status
+        return [v if b else Unbatched(v) for v, b in zip(results, flags, strict=True)]
 
 
 def _aligned(inputs: Sequence[Variable], batched: Sequence[bool]) -> list[Variable]:
     """Pointwise operands in one rank: the batch in front, each operand's own axes at the end."""
     rank = max(v.type.ndim - int(b) for v, b in zip(inputs, batched, strict=True))
-    found = []
+    operands = []
     for v, b in zip(inputs, batched, strict=True):
         own = v.type.ndim - int(b)
         if b and own < rank:
-            found.append(expand_dims_at(v, tuple(range(-rank, -own if own else 0))))
+            operands.append(expand_dims_at(v, tuple(range(-rank, -own if own else 0))))
         elif not b and own > 0:
-            found.append(expand_dims_at(v, tuple(range(-rank - 1, -own))))
+            operands.append(expand_dims_at(v, tuple(range(-rank - 1, -own))))
         else:
-            found.append(v)
-    return found
+            operands.append(v)
+    return operands
 
 
 def batched_graph(
@@ -227,10 +227,10 @@ def batched_graph(
     wide = [Variable(v.type.with_shape((None, *v.type.shape))) if b else v for v, b in zip(plain, batched, strict=True)]
     outputs, checks = graph.instantiate_with_checks(plain)
     pairs = {id(p): w for p, w, b in zip(plain, wide, batched, strict=True) if b}
-    found = vectorized(outputs, pairs, next(iter(pairs.values())).shape[0], tools)
+    results = vectorized(outputs, pairs, next(iter(pairs.values())).shape[0], tools)
     if summed:
-        found = [reduce_sum(v, (-v.type.ndim,)) if s else v for v, s in zip(found, summed, strict=True)]
-    return freeze(wide, found, tools.checks(checks, pairs))
+        results = [reduce_sum(v, (-v.type.ndim,)) if s else v for v, s in zip(results, summed, strict=True)]
+    return freeze(wide, results, tools.checks(checks, pairs))
 
 
 TOOLS = BatchTools()
@@ -240,29 +240,29 @@ def vectorized(
     outputs: Sequence[Variable], values: dict[int, Variable], size: int | Length, tools: BatchTools = TOOLS
 ) -> list[Variable]:
     """The outputs with inputs, given by id, replaced by ones that have a leading batch axis; all outputs carry it."""
-    found, flags = spread(outputs, values, size, tools)
-    return [tools.lead(v, b, size) for v, b in zip(found, flags, strict=True)]
+    results, flags = spread(outputs, values, size, tools)
+    return [tools.lead(v, b, size) for v, b in zip(results, flags, strict=True)]
 
 
 def spread(
     outputs: Sequence[Variable], values: dict[int, Variable], size: int | Length, tools: BatchTools = TOOLS
 ) -> tuple[list[Variable], list[bool]]:
     """The outputs with inputs, given by id, replaced by batched ones, and which of them carry the batch."""
-    known = {(k, 0): (v, True) for k, v in values.items()}  # by keys of variables: what they become
+    memo = {(k, 0): (v, True) for k, v in values.items()}  # by keys of variables: what they become
     padded: dict[Key, Padding] = {}
     with locs.at(None):
         for node, results in sorted_applies(outputs):
-            found = [known.get(key_of(v), (v, False)) for v in node.inputs]
-            operands, flags = [v for v, _ in found], [b for _, b in found]
+            entries = [memo.get(key_of(v), (v, False)) for v in node.inputs]
+            operands, flags = [v for v, _ in entries], [b for _, b in entries]
             if all(new is old for new, old in zip(operands, node.inputs, strict=True)):
                 continue
             locs.fix(node.loc)
-            made = _over_batch(node, tools, size, operands, flags, padded)
-            for old, new in zip(results, made, strict=False):
+            fresh = _over_batch(node, tools, size, operands, flags, padded)
+            for old, new in zip(results, fresh, strict=False):
                 if old is not None:
-                    known[key_of(old)] = (new.variable, False) if type(new) is Unbatched else (new, True)
+                    memo[key_of(old)] = (new.variable, False) if type(new) is Unbatched else (new, True)
     _need_whole(tools, outputs, padded)
-    pairs = [known.get(key_of(v), (v, False)) for v in outputs]
+    pairs = [memo.get(key_of(v), (v, False)) for v in outputs]
     return [v for v, _ in pairs], [b for _, b in pairs]
 
 

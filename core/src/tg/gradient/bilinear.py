@@ -58,11 +58,11 @@ def of_pullback(supports: Supports, node: Apply, dys: Values, dxs: Values) -> Va
     return [dx if dx is None else _poisoned(dx, s) for dx, s in zip(dxs, conditions, strict=True)]
 
 
-def of_pushforward(supports: Supports, node: Apply, tangents: Values, made: Values) -> Values:
+def of_pushforward(supports: Supports, node: Apply, tangents: Values, results: Values) -> Values:
     """The tangents of results, NaN where an operand is a convention that has no product with the tangent of another."""
-    made = _asked_together(supports, node, tangents, made)
+    results = _asked_together(supports, node, tangents, results)
     if not _multiplies(supports, node):
-        return made
+        return results
     if type(node.op) is MatMul:
         (x, y), (dx, dy) = node.inputs, tangents
         conditions = [
@@ -73,7 +73,7 @@ def of_pushforward(supports: Supports, node: Apply, tangents: Values, made: Valu
         conditions = [
             _of_whole(supports, t, v) for k, t in enumerate(tangents) if t is not None for v in _others(node, k)
         ]
-    return [t if t is None else _poisoned(t, disjunction(conditions)) for t in made]
+    return [t if t is None else _poisoned(t, disjunction(conditions)) for t in results]
 
 
 def _asked(supports: Supports, node: Apply, dys: Values, dxs: Values) -> Values:
@@ -90,10 +90,10 @@ def _asked(supports: Supports, node: Apply, dys: Values, dxs: Values) -> Values:
     return [_where_asked(flowing if s is not True else beside, dx) for s, dx in zip(linear, dxs, strict=True)]
 
 
-def _asked_together(supports: Supports, node: Apply, tangents: Values, made: Values) -> Values:
+def _asked_together(supports: Supports, node: Apply, tangents: Values, results: Values) -> Values:
     """The tangents of results, asked for where one that they are made of is: as cotangents."""
     if not _mixes(supports, node):
-        return made
+        return results
     linear = _linear(supports, node)
     beside = _together(linear)
     condition = disjunction(
@@ -101,7 +101,7 @@ def _asked_together(supports: Supports, node: Apply, tangents: Values, made: Val
         for s, t in zip(linear, tangents, strict=True)
         if t is not None
     )
-    return [_where_asked(condition, t) for t in made]
+    return [_where_asked(condition, t) for t in results]
 
 
 def _linear(supports: Supports, node: Apply) -> list[Condition]:
@@ -149,17 +149,17 @@ def _others(node: Apply, k: int) -> list[Variable]:
 def _pairs(supports: Supports, flowing: Variable, slope: Variable) -> list[tuple[Condition, Condition]]:
     """Pairs of conditions: of a cotangent or tangent, and of a slope that has no product with it."""
     first, second = supports.of(flowing), supports.of(slope)
-    asked, there = both(first.selected, first.asked), both(second.selected, second.asked)
-    kinked = both(asked, either(first.inward, first.outward))
-    pairs = ((asked, both(there, second.inward)), (kinked, both(there, second.outward)))
+    here, there = both(first.selected, first.asked), both(second.selected, second.asked)
+    kinked = both(here, either(first.inward, first.outward))
+    pairs = ((here, both(there, second.inward)), (kinked, both(there, second.outward)))
     return [(s, t) for s, t in pairs if s is not False and t is not False]
 
 
 def _of_whole(supports: Supports, flowing: Variable, slope: Variable) -> Condition:
     """Whether one element of each has no product with the other, or is NaN."""
     first, second = supports.of(flowing), supports.of(slope)
-    asked, there = both(first.selected, first.asked), both(second.selected, second.asked)
-    pairs = [(both(asked, first.undefined), there), (asked, both(there, second.undefined))]
+    here, there = both(first.selected, first.asked), both(second.selected, second.asked)
+    pairs = [(both(here, first.undefined), there), (here, both(there, second.undefined))]
     pairs += _pairs(supports, flowing, slope)
     return disjunction(both(anywhere(s, flowing), anywhere(t, slope)) for s, t in pairs)
 

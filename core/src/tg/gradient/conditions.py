@@ -73,8 +73,8 @@ def _both_by_place(a: Variable, b: Variable) -> Variable | None:
     for whole, (base, value) in ((a, first.inputs[:2]), (b, second.inputs[:2])):
         if written is narrow(value) and around is narrow(base):
             return whole
-    found: Variable = first.op(wide(around, a), wide(written, first.inputs[1]), *first.inputs[2:])
-    return found
+    joint: Variable = first.op(wide(around, a), wide(written, first.inputs[1]), *first.inputs[2:])
+    return joint
 
 
 def either(a: Condition, b: Condition) -> Condition:
@@ -197,8 +197,8 @@ def computed(op: Op, *operands: Any) -> Condition:
         return bool(data.flat[0]) if data.size and (data == data.flat[0]).all() else Constant(data)
     if type(op) is Elementwise:
         return op.result(operands, BOOL)
-    (found,) = apply(op, operands)
-    return found
+    (result,) = apply(op, operands)
+    return result
 
 
 def implies(a: Condition, b: Condition) -> bool:
@@ -269,16 +269,16 @@ def without_places(s: Condition) -> Condition:
 
 def _is_decided_by_values(mask: Variable) -> bool:
     """Whether a mask is made of more than truths that the program writes, moved and written into one another."""
-    stack, seen = [mask], {id(mask)}
+    stack, visited = [mask], {id(mask)}
     while stack:
         v = stack.pop()
         if isinstance(v, Constant):
             continue
         below = [] if v.apply is None else [u for u in v.apply.inputs if u.type.dtype == BOOL]
-        if not below or len(seen) > MOST_PARTS:
+        if not below or len(visited) > MOST_PARTS:
             return True
-        fresh = [u for u in below if id(u) not in seen]
-        seen.update(map(id, fresh))
+        fresh = [u for u in below if id(u) not in visited]
+        visited.update(map(id, fresh))
         stack += fresh
     return False
 

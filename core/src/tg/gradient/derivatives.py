@@ -21,38 +21,38 @@ if TYPE_CHECKING:
 @paused
 def gradients(
     outputs: Sequence[Variable],
-    given: Sequence[Variable | None],
+    dys: Sequence[Variable | None],
     wrt: Sequence[Variable],
     leaves: Sequence[Variable] = (),
-    known: Sequence[tuple[Variable, Variable]] = (),
+    seeds: Sequence[tuple[Variable, Variable]] = (),
 ) -> Gradients:
     """`gradients_of` the outputs in stable forms."""
-    outputs, fenced = stable(outputs, [*wrt, *leaves, *(v for v, _ in known)])
-    pairs = [(fenced(v), dv) for v, dv in known]
-    return gradients_of(outputs, given, [*map(fenced, wrt)], [*map(fenced, leaves)], pairs)
+    outputs, fenced = stable(outputs, [*wrt, *leaves, *(v for v, _ in seeds)])
+    pairs = [(fenced(v), dv) for v, dv in seeds]
+    return gradients_of(outputs, dys, [*map(fenced, wrt)], [*map(fenced, leaves)], pairs)
 
 
 @paused
 def cotangents(
     outputs: Sequence[Variable],
-    given: Sequence[Variable | None],
+    dys: Sequence[Variable | None],
     wrt: Sequence[Variable],
     leaves: Sequence[Variable] = (),
     supports: Supports | None = None,
 ) -> Gradients:
     """`cotangents_of` the outputs in stable forms."""
     outputs, fenced = stable(outputs, [*wrt, *leaves])
-    return cotangents_of(outputs, given, [*map(fenced, wrt)], [*map(fenced, leaves)], supports=supports)
+    return cotangents_of(outputs, dys, [*map(fenced, wrt)], [*map(fenced, leaves)], supports=supports)
 
 
 @paused
 def tangents(
     outputs: Sequence[Variable],
     wrt: Sequence[Variable],
-    given: Sequence[Variable | None],
+    ts: Sequence[Variable | None],
     leaves: Sequence[Variable] = (),
     supports: Supports | None = None,
 ) -> Gradients:
     """`tangents_of` the outputs in stable forms."""
     outputs, fenced = stable(outputs, [*wrt, *leaves])
-    return tangents_of(outputs, [*map(fenced, wrt)], given, [*map(fenced, leaves)], supports)
+    return tangents_of(outputs, [*map(fenced, wrt)], ts, [*map(fenced, leaves)], supports)

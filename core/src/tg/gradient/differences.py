@@ -127,12 +127,12 @@ def _widely(graph: FrozenGraph, arrays: Sequence[Array], kind: np.dtype[Any]) ->
     for node in graph.nodes:
         operands = [values[k] for k in node.inputs]
         if wide.isdisjoint(node.inputs):
-            found: Any = node.op.perform(*operands)
+            results: Any = node.op.perform(*operands)
         else:
             floating = [is_inexact(graph.types[k].dtype) for k in node.outputs]
-            found = _step(node, operands, [is_inexact(graph.types[k].dtype) for k in node.inputs], floating, kind)
+            results = _step(node, operands, [is_inexact(graph.types[k].dtype) for k in node.inputs], floating, kind)
             wide.update(k for k, f in zip(node.outputs, floating, strict=True) if f)
-        for k, value in zip(node.outputs, found, strict=True):
+        for k, value in zip(node.outputs, results, strict=True):
             values[k] = value
     return [values[k] for k in graph.outputs]
 
@@ -146,11 +146,11 @@ def _step(node: Node, operands: list[Any], inexact: list[bool], floating: list[b
     if not any(floating):
         types = [np.real(v) if v.dtype.kind == "c" else v for v in operands]
         return node.op.perform(*types)
-    given = [v.astype(kind) if f else v for v, f in zip(operands, inexact, strict=True)]
+    wide = [v.astype(kind) if f else v for v, f in zip(operands, inexact, strict=True)]
     try:
-        found = node.op.perform(*given)
+        results = node.op.perform(*wide)
     except Exception as error:
         raise _Unavailable from error
-    if any(v.dtype != kind for v in found):
+    if any(v.dtype != kind for v in results):
         raise _Unavailable
-    return found
+    return results

@@ -32,26 +32,26 @@ if TYPE_CHECKING:
 MATRIX = 2  # axes
 
 
-def fenced(supports: Supports, node: Apply, given: Values, rule: Callable[[Values], Values]) -> Values:
+def fenced(supports: Supports, node: Apply, flows: Values, rule: Callable[[Values], Values]) -> Values:
     """Cotangents of operands, or tangents of results, 0 by selection where those that the rule is given are."""
     op = node.op
     is_running = type(op) is CumProdPullback or (type(op) is Accumulate and op.fn is multiply)
     knows = isinstance(op, Elementwise) or node.key in READERS or bool(op.graph_fields)
     if knows and not op.by_matrix and not is_running:
-        return rule(given)
-    known = [(v, supports.of(v).selected) for v in given if v is not None]
-    if any(s is True for _, s in known):
-        return rule(given)
-    together = disjunction(_of_batch(s, v, 0) for v, s in known)
+        return rule(flows)
+    selections = [(v, supports.of(v).selected) for v in flows if v is not None]
+    if any(s is True for _, s in selections):
+        return rule(flows)
+    together = disjunction(_of_batch(s, v, 0) for v, s in selections)
     if isinstance(together, Variable):
-        given = [None if v is None else stripped(v, together) for v in given]
-    made = rule(given)
+        flows = [None if v is None else stripped(v, together) for v in flows]
+    results = rule(flows)
     batch = max(v.type.ndim for v in node.inputs) - MATRIX if op.by_matrix else 0
-    values = (*(v for v, _ in known), *(v for v in made if v is not None))
-    if not all(_has_batch(v, known[0][0], batch) for v in values):
+    values = (*(v for v, _ in selections), *(v for v in results if v is not None))
+    if not all(_has_batch(v, selections[0][0], batch) for v in values):
         batch = 0
-    condition = disjunction(_of_batch(s, v, batch) for v, s in known)
-    return [None if v is None else _chosen(condition, v, batch) for v in made]
+    condition = disjunction(_of_batch(s, v, batch) for v, s in selections)
+    return [None if v is None else _chosen(condition, v, batch) for v in results]
 
 
 def _has_batch(v: Variable, other: Variable, batch: int) -> bool:

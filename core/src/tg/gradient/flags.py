@@ -25,24 +25,24 @@ Cotangents = list[Variable | None]
 
 
 def inside_graph(
-    given: Mapping[int, Variable],
+    stand_ins: Mapping[int, Variable],
     places: Mapping[Place, bool],
     inner: Sequence[Variable],
-    known: Callable[[], Sequence[int]],
+    regularity: Callable[[], Sequence[int]],
     known_given: Mapping[int, Callable[[], int]],
     *,
     kinks: bool,
 ) -> tuple[Supports, dict[Place, Variable], list[Variable]]:
     """Supports of what stands for values inside a graph, leaves for the conditions at these places, and the values.
 
-    Of the graph's inputs it is `known` whether they are regular, and of what stands for values as well.
+    Of the graph's inputs it is `regularity` whether they are regular, and of what stands for values as well.
     """
-    inside = Supports(Regularity(inner, known), kinks=kinks)
-    for k, v in given.items():
+    inside = Supports(Regularity(inner, regularity), kinks=kinks)
+    for k, v in stand_ins.items():
         inside.regularity.tell(v, known_given[k])
-    flags = {(k, field): flag_of(given[k], whole=whole) for (k, field), whole in places.items()}
-    fields = {k: {field: flags[k, field] for field in FIELDS if (k, field) in flags} for k in given}
-    return inside, flags, [inside.stated(v, fields[k]) for k, v in given.items()]
+    flags = {(k, field): flag_of(stand_ins[k], whole=whole) for (k, field), whole in places.items()}
+    fields = {k: {field: flags[k, field] for field in FIELDS if (k, field) in flags} for k in stand_ins}
+    return inside, flags, [inside.stated(v, fields[k]) for k, v in stand_ins.items()]
 
 
 def widths(conditions: Mapping[Place, Variable]) -> dict[Place, bool]:
@@ -51,12 +51,12 @@ def widths(conditions: Mapping[Place, Variable]) -> dict[Place, bool]:
 
 
 def grown(
-    places: Mapping[Place, bool], inside: Supports, found: Cotangents, moving: set[int], from_zeros: set[int]
+    places: Mapping[Place, bool], inside: Supports, slopes: Cotangents, moving: set[int], from_zeros: set[int]
 ) -> dict[Place, bool]:
     """Further places of conditions that carries have: what they begin with is zeros, or a step makes them."""
     more = {(k, "selected"): False for k in sorted(from_zeros) if (k, "selected") not in places}
-    made = widths(inside.places({k: v for k in sorted(moving) if (v := found[k]) is not None}))
-    return more | {place: whole for place, whole in made.items() if whole > places.get(place, -1)}
+    wide_places = widths(inside.places({k: v for k in sorted(moving) if (v := slopes[k]) is not None}))
+    return more | {place: whole for place, whole in wide_places.items() if whole > places.get(place, -1)}
 
 
 class Flagged(NamedTuple):
@@ -68,12 +68,12 @@ class Flagged(NamedTuple):
     same: dict[Place, Variable]  # of sums, what holds of each step's part
 
     def starts(
-        self, supports: Supports, given: Mapping[int, Variable | None], operands: Sequence[Variable]
+        self, supports: Supports, flows: Mapping[int, Variable | None], operands: Sequence[Variable]
     ) -> list[Variable]:
         """What they begin with: the condition of what is given, nowhere where that is zeros."""
         return [
             as_told(
-                False if (v := given.get(k)) is None else condition_of(supports, v, field), operands[k], whole=whole
+                False if (v := flows.get(k)) is None else condition_of(supports, v, field), operands[k], whole=whole
             )
             for (k, field), whole in self.places.items()
         ]
@@ -83,7 +83,7 @@ def flagged_by(
     inside: Supports,
     flags: Mapping[Place, Variable],
     places: Mapping[Place, bool],
-    found: Cotangents,
+    slopes: Cotangents,
     inner: Sequence[Variable],
     carries: int,
     held: Sequence[int],
@@ -92,12 +92,12 @@ def flagged_by(
     flagged = Flagged({}, [], [], {})
     for (k, field), leaf in flags.items():
         if k < carries:
-            v, whole = found[k], places[k, field]
+            v, whole = slopes[k], places[k, field]
             flagged.places[k, field] = whole
             flagged.leaves.append(leaf)
             condition = False if v is None else condition_of(inside, v, field)
             flagged.after.append(as_told(condition, inner[k], whole=whole))
-    for place, condition in inside.places({k: v for k in held if (v := found[k]) is not None}).items():
+    for place, condition in inside.places({k: v for k in held if (v := slopes[k]) is not None}).items():
         if isinstance(condition, Constant):
             flagged.same[place] = condition
             continue
@@ -129,10 +129,10 @@ def by_step(
     places: Iterable[Place], conditions: Sequence[Variable], values: Mapping[int, Variable | None]
 ) -> list[Variable]:
     """What each step told of its part of numbered values, in the ranks of these: a scalar is one of the whole part."""
-    found = []
+    results = []
     for (k, _), s in zip(places, conditions, strict=False):
         v = values[k]
         assert v is not None
         more = v.type.ndim - s.type.ndim
-        found.append(expand_dims_at(s, tuple(range(-more, 0))) if more else s)
-    return found
+        results.append(expand_dims_at(s, tuple(range(-more, 0))) if more else s)
+    return results

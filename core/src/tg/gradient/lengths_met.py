@@ -31,21 +31,21 @@ class LengthsMet:
 
     def of(self, v: Variable) -> Met:
         """The lengths along the axes of a value."""
-        found, stack = self.found, [v]
+        lengths, stack = self.found, [v]
         self.held.append(v)
         while stack:
             u = stack[-1]
             key, node = key_of(u), u.apply
             own = _own(u)
             if node is None or all(axis == ONE or isinstance(next(iter(axis)), int) for axis in own):
-                found[key] = own
-            elif missing := [w for w in (*node.inputs, *_named(u)) if w.type.shape and key_of(w) not in found]:
+                lengths[key] = own
+            elif missing := [w for w in (*node.inputs, *_named(u)) if w.type.shape and key_of(w) not in lengths]:
                 stack.extend(missing)
                 continue
-            elif key not in found:
-                found[key] = self._together(u, node, own)
+            elif key not in lengths:
+                lengths[key] = self._together(u, node, own)
             stack.pop()
-        return found[key_of(v)]
+        return lengths[key_of(v)]
 
     def _together(self, v: Variable, node: Apply, own: Met) -> Met:
         """The lengths of a result: of operands along the same axis, or of the value by whose axis its own is known."""
@@ -84,5 +84,5 @@ def _own(v: Variable) -> Met:
 
 def _merged(lengths: frozenset[object]) -> frozenset[object]:
     """A known length other than 1 is that of all."""
-    known = frozenset(n for n in lengths if isinstance(n, int))
-    return known or lengths
+    numbers = frozenset(n for n in lengths if isinstance(n, int))
+    return numbers or lengths

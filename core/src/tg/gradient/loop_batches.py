@@ -47,24 +47,24 @@ def batch_scan(tools: Any, op: Scan, size: Any, inputs: Sequence[Variable], batc
         outputs, checks = op.body.instantiate_with_checks(plain)
         moving = [v for v, b in zip(wide, flags, strict=True) if b]
         values = {id(p): v for p, v, b in zip(plain, wide, flags, strict=True) if b}
-        found, spread = tools.spread(outputs, values)
+        outs, spread = tools.spread(outputs, values)
         reached = [k for k in range(n) if spread[k] and not flags[k]]
         if not reached:
             break
         for k in reached:
             flags[k] = True
     inside = moving[0].shape[0]
-    after = [tools.lead(v, s, inside) if f else v for v, s, f in zip(found[:n], spread[:n], flags[:n], strict=True)]
+    after = [tools.lead(v, s, inside) if f else v for v, s, f in zip(outs[:n], spread[:n], flags[:n], strict=True)]
     own = [v if b else p for v, p, b in zip(wide, plain, flags, strict=True)]
-    body = freeze(own, [*after, *found[n:]], tools.checks(checks, values))
-    given = batched[op.first : op.first + n]
-    operands = [tools.lead(v, b, size) if f else v for v, b, f in zip(carries, given, flags[:n], strict=True)]
+    body = freeze(own, [*after, *outs[n:]], tools.checks(checks, values))
+    carry_flags = batched[op.first : op.first + n]
+    operands = [tools.lead(v, b, size) if f else v for v, b, f in zip(carries, carry_flags, flags[:n], strict=True)]
     operands += [swapaxes(v, 0, 1) if f else v for v, f in zip(sequences, flags[n : n + op.sequences], strict=True)]
     results = apply(op.with_body(body), [*inputs[: op.first], *operands, *captured])
     totals = [v if f else tools.unbatched(v) for v, f in zip(results[:n], flags[:n], strict=True)]
-    traces = zip(results[n : len(found)], spread[n:], strict=True)
+    traces = zip(results[n : len(outs)], spread[n:], strict=True)
     totals += [swapaxes(v, 0, 1) if s else tools.unbatched(v) for v, s in traces]
-    return [*totals, *map(tools.unbatched, results[len(found) :])]
+    return [*totals, *map(tools.unbatched, results[len(outs) :])]
 
 
 def _batch_count(tools: Any, op: Scan, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]) -> list[Any]:
@@ -86,32 +86,32 @@ def _batch_count(tools: Any, op: Scan, size: Any, inputs: Sequence[Variable], ba
     start = add(most, -1) if op.reverse else as_size_variable(0)
     operands = [most, *inputs[first : first + n], start, *inputs[first + n :], inputs[0]]
     flags = [False, *batched[first : first + n], False, *batched[first + n :], True]
-    found = batch_scan(tools, Scan(body, n + 1, op.sequences, None, op.reverse, op.told), size, operands, flags)
-    return [*found[:n], *found[n + 1 : n + 1 + op.traces]]
+    outs = batch_scan(tools, Scan(body, n + 1, op.sequences, None, op.reverse, op.told), size, operands, flags)
+    return [*outs[:n], *outs[n + 1 : n + 1 + op.traces]]
 
 
 def _zeros_before(tools: Any, op: Scan, v: Variable, own: Sequence[Variable]) -> Variable:
     """Zeros like what a step traces, whose lengths must be those of what is given to it."""
-    known = {id(u) for u in own}
-    unknown = any(id(getattr(atom, "owner", None)) not in known for m in v.shape for atom in atoms(m))
+    ids = {id(u) for u in own}
+    unknown = any(id(getattr(atom, "owner", None)) not in ids for m in v.shape for atom in atoms(m))
     tools.need_unbatched(op, [unknown], "a length")
     return zeros(v.shape, dtype=v.type.dtype)
 
 
 def _wide_inputs(
-    op: Scan, operands: Sequence[Variable], flags: Sequence[bool], given: Sequence[bool], plain: Sequence[Variable]
+    op: Scan, operands: Sequence[Variable], flags: Sequence[bool], batched: Sequence[bool], plain: Sequence[Variable]
 ) -> list[Variable]:
     """The inputs of a batched step: of carries that become batched on the way with an axis more than their own."""
-    found = []
-    for k, (v, flag, has_batch, p) in enumerate(zip(operands, flags, given, plain, strict=True)):
+    wide = []
+    for k, (v, flag, has_batch, p) in enumerate(zip(operands, flags, batched, plain, strict=True)):
         if not flag:
-            found.append(p)
+            wide.append(p)
             continue
         shape = v.type.shape if has_batch else (None, *v.type.shape)
         if op.carries <= k < op.carries + op.sequences:  # (batch, step, ...): a slice has lost the second
             shape = (shape[0], *shape[2:])
-        found.append(Variable(v.type.with_shape(shape)))
-    return found
+        wide.append(Variable(v.type.with_shape(shape)))
+    return wide
 
 
 def batch_while(tools: Any, op: While, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]) -> list[Any]:
@@ -125,10 +125,10 @@ def batch_while(tools: Any, op: While, size: Any, inputs: Sequence[Variable], ba
     while True:
         wide = [_wide(v, f, b, p) for v, f, b, p in zip(inputs, flags, batched, plain, strict=True)]
         pairs = {id(p): v for p, v, f in zip(plain, wide, flags, strict=True) if f}
-        (asked,), conditions = op.condition.instantiate_with_checks(plain)
+        (test,), conditions = op.condition.instantiate_with_checks(plain)
         outputs, checks = op.body.instantiate_with_checks(plain)
-        (goes_on,), (differs,) = tools.spread([asked], pairs)
-        found, spread = tools.spread(outputs, pairs)
+        (goes_on,), (differs,) = tools.spread([test], pairs)
+        outs, spread = tools.spread(outputs, pairs)
         reached = [k for k in range(n) if (spread[k] or differs) and not flags[k]]
         if not reached:
             break
@@ -139,8 +139,8 @@ def batch_while(tools: Any, op: While, size: Any, inputs: Sequence[Variable], ba
     moving = [v for v, f in zip(wide, flags, strict=True) if f]
     inside = moving[0].shape[0]
     own = [v if f else p for v, p, f in zip(wide, plain, flags, strict=True)]
-    after = [tools.lead(v, s, inside) if f else v for v, s, f in zip(found[:n], spread[:n], flags[:n], strict=True)]
-    traced = [tools.lead(v, s, inside) for v, s in zip(found[n:], spread[n:], strict=True)]
+    after = [tools.lead(v, s, inside) if f else v for v, s, f in zip(outs[:n], spread[:n], flags[:n], strict=True)]
+    traced = [tools.lead(v, s, inside) for v, s in zip(outs[n:], spread[n:], strict=True)]
     operands = [tools.lead(v, b, size) if f else v for v, b, f in zip(inputs, batched, flags, strict=True)]
     if not differs:
         condition = freeze(own, [goes_on], tools.checks(conditions, pairs))
@@ -178,13 +178,13 @@ def by_element(op: Op, size: Any, inputs: Sequence[Variable], batched: Sequence[
         *(v for v, b in zip(inner, batched, strict=True) if b),
         *(v for v, b in zip(inner, batched, strict=True) if not b),
     ]
-    made = apply(op, inner)
-    results = made[: -1 if op.inner_descriptors else None]
-    known = size if type(size) is int else None
-    lengths = [] if known is not None else [as_size_variable(size)]
-    loop = Scan(freeze(own, results), 0, len(sequences), known, told=())
-    found = apply(loop, [*lengths, *sequences, *captured])
-    return list(found[: len(results)])
+    outputs = apply(op, inner)
+    results = outputs[: -1 if op.inner_descriptors else None]
+    length = size if type(size) is int else None
+    lengths = [] if length is not None else [as_size_variable(size)]
+    loop = Scan(freeze(own, results), 0, len(sequences), length, told=())
+    stacks = apply(loop, [*lengths, *sequences, *captured])
+    return list(stacks[: len(results)])
 
 
 def batch_cond(tools: Any, op: Cond, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]) -> list[Any]:
@@ -202,13 +202,17 @@ def batch_cond(tools: Any, op: Cond, size: Any, inputs: Sequence[Variable], batc
         pairs = {id(p): v for p, v, b in zip(plain, wide, batched[1:], strict=True) if b}
         own = [v if b else p for v, p, b in zip(wide, plain, batched[1:], strict=True)]
         inside = next((v.shape[0] for v, b in zip(own, batched[1:], strict=True) if b), size)
-        found, spread = tools.spread(outputs, pairs)
+        outs, spread = tools.spread(outputs, pairs)
         columns.append(spread)
-        graphs.append((own, found, inside, tools.checks(checks, pairs)))
+        graphs.append((own, outs, inside, tools.checks(checks, pairs)))
     flags = [any(column) for column in zip(*columns, strict=True)]
     led = [
-        freeze(own, [tools.lead(v, s, inside) if f else v for v, s, f in zip(found, spread, flags, strict=True)], kept)
-        for (own, found, inside, kept), spread in zip(graphs, columns, strict=True)
+        freeze(
+            own,
+            [tools.lead(v, s, inside) if f else v for v, s, f in zip(outs, spread, flags, strict=True)],
+            branch_checks,
+        )
+        for (own, outs, inside, branch_checks), spread in zip(graphs, columns, strict=True)
     ]
     if not batched[0]:
         results = apply(Cond(tuple(led)), inputs)
@@ -217,8 +221,8 @@ def batch_cond(tools: Any, op: Cond, size: Any, inputs: Sequence[Variable], batc
     chosen = [tools.lead(v, f, size) for v, f in zip(led[last].instantiate(inputs[1:]), flags, strict=True)]
     for k in range(last - 1, -1, -1):
         is_k = less_equal(inputs[0], k)
-        made = [tools.lead(v, f, size) for v, f in zip(led[k].instantiate(inputs[1:]), flags, strict=True)]
-        chosen = [where(_as_wide(is_k, v), v, w) for v, w in zip(made, chosen, strict=True)]
+        branch = [tools.lead(v, f, size) for v, f in zip(led[k].instantiate(inputs[1:]), flags, strict=True)]
+        chosen = [where(_as_wide(is_k, v), v, w) for v, w in zip(branch, chosen, strict=True)]
     return chosen
 
 

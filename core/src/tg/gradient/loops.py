@@ -50,19 +50,19 @@ def vjp_scan(
     """
     n, arity = op.carries, op.body.arity
     whole = opened(op.body)
-    inner, made, checks = whole.inputs, whole.written, whole.checks
-    flows = {k: dy for k, dy in enumerate(cotangents[: len(made)]) if dy is not None}
-    known = functools.partial(supports.regularity.of_steps, op, inputs)
-    pulled = pulled_step(cotangents_of, whole, flows, n, supports, known)
+    inner, outs, checks = whole.inputs, whole.written, whole.checks
+    flows = {k: dy for k, dy in enumerate(cotangents[: len(outs)]) if dy is not None}
+    regularity = functools.partial(supports.regularity.of_steps, op, inputs)
+    pulled = pulled_step(cotangents_of, whole, flows, n, supports, regularity)
     if pulled is None:
         return [None] * len(inputs)
-    given, found, moving, inside, flags, places = pulled
-    held = [k for k in range(n + op.sequences, arity) if found[k] is not None]  # captured values with cotangents
-    slices = [k for k in range(n, n + op.sequences) if found[k] is not None]
-    traced = {k: found[k] for k in slices}
-    flagged = flagged_by(inside, flags, places, found, inner, n, held)
+    leaves, slopes, moving, inside, flags, places = pulled
+    held = [k for k in range(n + op.sequences, arity) if slopes[k] is not None]  # captured values with cotangents
+    slices = [k for k in range(n, n + op.sequences) if slopes[k] is not None]
+    traced = {k: slopes[k] for k in slices}
+    flagged = flagged_by(inside, flags, places, slopes, inner, n, held)
     sums = {k: Variable(inner[k].type) for k in held}
-    after = [_or_zeros(found[k], inner[k]) for k in moving] + [add(sums[k], found[k]) for k in held]
+    after = [_or_zeros(slopes[k], inner[k]) for k in moving] + [add(sums[k], slopes[k]) for k in held]
     after += flagged.after
     beside = inside.places(traced)  # type: ignore[arg-type]
     carries, sequences, captured = op.parts(inputs)
@@ -78,12 +78,12 @@ def vjp_scan(
     before = traces_of_carries(op, inputs, outputs, states)
     of_traces, of_all = of_slices(flags, places, n)
     own = [
-        *(given[k] for k in moving),
+        *(leaves[k] for k in moving),
         *sums.values(),
         *flagged.leaves,
         *(inner[k] for k in states),
         *(inner[k] for k in xs),
-        *(given[k] for k in dys),
+        *(leaves[k] for k in dys),
         *of_traces.values(),
         *of_all.values(),
         *(inner[k] for k in rest),
@@ -114,9 +114,9 @@ def traces_of_carries(
 ) -> list[Variable]:
     """The carries before each step: results of the loop, or of one that traces them besides."""
     body = op.body
-    kept = {number: op.carries + k for k, number in reversed(list(enumerate(body.outputs[op.carries :])))}
-    if all(k in kept for k in wanted):
-        return [outputs[kept[k]] for k in wanted]
+    traces = {number: op.carries + k for k, number in reversed(list(enumerate(body.outputs[op.carries :])))}
+    if all(k in traces for k in wanted):
+        return [outputs[traces[k]] for k in wanted]
     more = with_outputs(body, (*body.outputs, *wanted))
     results = apply(op.with_body(more), inputs)
     return list(results[len(body.outputs) : len(body.outputs) + len(wanted)])
@@ -137,31 +137,31 @@ def jvp_scan(
 ) -> Cotangents:
     """The tangents of the results: one loop of the values, their tangents, and the supports of these."""
     n = op.carries
-    given, (carries, sequences, captured) = tangents[op.first :], op.parts(inputs)
+    ts, (carries, sequences, captured) = tangents[op.first :], op.parts(inputs)
     whole = opened(op.body)
-    inner, made, checks = whole.inputs, whole.written, whole.checks
-    known = functools.partial(supports.regularity.of_steps, op, inputs)
-    flows, found, moving, inside, flags, places = pushed_step(tangents_of, whole, given, n, supports, known)
+    inner, outs, checks = whole.inputs, whole.written, whole.checks
+    regularity = functools.partial(supports.regularity.of_steps, op, inputs)
+    flows, slopes, moving, inside, flags, places = pushed_step(tangents_of, whole, ts, n, supports, regularity)
     others = [k for k in flows if k >= n]
-    traced = {k: found[k] for k in range(n, len(made)) if found[k] is not None}
-    flagged = flagged_by(inside, flags, places, found, inner, n, ())
+    traced = {k: slopes[k] for k in range(n, len(outs)) if slopes[k] is not None}
+    flagged = flagged_by(inside, flags, places, slopes, inner, n, ())
     beside = inside.places(traced)  # type: ignore[arg-type]
-    after = [_or_zeros(found[k], inner[k]) for k in moving] + flagged.after
-    starts = [_or_zeros(given[k], carries[k]) for k in moving]
-    starts += flagged.starts(supports, {k: given[k] for k in moving}, carries)
+    after = [_or_zeros(slopes[k], inner[k]) for k in moving] + flagged.after
+    starts = [_or_zeros(ts[k], carries[k]) for k in moving]
+    starts += flagged.starts(supports, {k: ts[k] for k in moving}, carries)
     xs, held = [k for k in others if k < n + op.sequences], [k for k in others if k >= n + op.sequences]
     of_xs, of_all = of_slices(flags, places, n, n + op.sequences)
     of_held = of_all | {p: leaf for p, leaf in flags.items() if p[0] >= n + op.sequences}
     own = [*inner[:n], *(flows[k] for k in moving), *flagged.leaves]
     own += [*inner[n : n + op.sequences], *(flows[k] for k in xs), *of_xs.values()]
     own += [*inner[n + op.sequences :], *(flows[k] for k in held), *of_held.values()]
-    conditions = supports.places({k: given[k] for k in others})  # type: ignore[misc]
-    operands = [*carries, *starts, *sequences, *(given[k] for k in xs), *(conditions[p] for p in of_xs)]
-    operands += [*captured, *(given[k] for k in held), *(conditions[p] for p in of_held)]
-    body = freeze(own, [*made[:n], *after, *traced.values(), *beside.values()], checks)  # type: ignore[list-item]
+    conditions = supports.places({k: ts[k] for k in others})  # type: ignore[misc]
+    operands = [*carries, *starts, *sequences, *(ts[k] for k in xs), *(conditions[p] for p in of_xs)]
+    operands += [*captured, *(ts[k] for k in held), *(conditions[p] for p in of_held)]
+    body = freeze(own, [*outs[:n], *after, *traced.values(), *beside.values()], checks)  # type: ignore[list-item]
     loop = Scan(body, n + len(starts), op.sequences + len(xs) + len(of_xs), op.length, op.reverse, op.told)
     results = apply(loop, [*inputs[: op.first], *operands])
-    totals: Cotangents = [None] * (len(made) + bool(op.body.checks))
+    totals: Cotangents = [None] * (len(outs) + bool(op.body.checks))
     first = n + len(starts)
     for v, k in zip((*results[n : n + len(moving)], *results[first:]), (*moving, *traced), strict=False):
         totals[k] = v
@@ -185,27 +185,27 @@ def vjp_while(
     n, arity, most = op.carries, op.body.arity, op.max_steps
     assert most is not None
     whole = opened(op.body)
-    inner, made, checks = whole.inputs, whole.written, whole.checks
-    places = [*range(n), *range(n + 1, len(made) + 1)]  # of the body's outputs among the results
+    inner, outs, checks = whole.inputs, whole.written, whole.checks
+    places = [*range(n), *range(n + 1, len(outs) + 1)]  # of the body's outputs among the results
     flows = {k: dy for k, dy in ((k, cotangents[place]) for k, place in enumerate(places)) if dy is not None}
-    known = functools.partial(supports.regularity.of_steps, op, inputs)
-    pulled = pulled_step(cotangents_of, whole, flows, n, supports, known)
+    regularity = functools.partial(supports.regularity.of_steps, op, inputs)
+    pulled = pulled_step(cotangents_of, whole, flows, n, supports, regularity)
     if pulled is None:
         return [None] * len(inputs)
-    given, found, moving, inside, flags, conditioned = pulled
-    held = [k for k in range(n, arity) if found[k] is not None]
-    flagged = flagged_by(inside, flags, conditioned, found, inner, n, held)
+    leaves, slopes, moving, inside, flags, conditioned = pulled
+    held = [k for k in range(n, arity) if slopes[k] is not None]
+    flagged = flagged_by(inside, flags, conditioned, slopes, inner, n, held)
     of_traces, of_all = of_slices(flags, conditioned, n)
     sums = {k: Variable(inner[k].type) for k in held}
-    after = [_or_zeros(found[k], inner[k]) for k in moving] + [add(sums[k], found[k]) for k in held] + flagged.after
+    after = [_or_zeros(slopes[k], inner[k]) for k in moving] + [add(sums[k], slopes[k]) for k in held] + flagged.after
     reads = {id(v) for v in inputs_of([*after, *_asked(checks)])}
     states = [k for k in range(n) if id(inner[k]) in reads]
     rest = [k for k in range(n, arity) if id(inner[k]) in reads]
     dys = [k for k in flows if k >= n]
     before = _while_traces(op, inputs, outputs, states)
-    own = [*(given[k] for k in moving), *sums.values(), *flagged.leaves]
+    own = [*(leaves[k] for k in moving), *sums.values(), *flagged.leaves]
     still = len(own)
-    own += [*(inner[k] for k in states), *(given[k] for k in dys), *of_traces.values()]
+    own += [*(inner[k] for k in states), *(leaves[k] for k in dys), *of_traces.values()]
     own += [*of_all.values(), *(inner[k] for k in rest)]
     step = Cond((freeze(own, own[:still]), freeze(own, after, checks)))
     fresh = [Variable(v.type) for v in own]
@@ -232,9 +232,9 @@ def _while_traces(
 ) -> list[Variable]:
     """The carries before each step: results of the loop, or of one that traces them besides."""
     n = op.carries
-    kept = {number: n + 1 + k for k, number in reversed(list(enumerate(op.body.outputs[n:])))}
-    if all(k in kept for k in wanted):
-        return [outputs[kept[k]] for k in wanted]
+    traces = {number: n + 1 + k for k, number in reversed(list(enumerate(op.body.outputs[n:])))}
+    if all(k in traces for k in wanted):
+        return [outputs[traces[k]] for k in wanted]
     more = While(op.condition, with_outputs(op.body, (*op.body.outputs, *wanted)), n, op.max_steps)
     first = 1 + len(op.body.outputs)
     return list(apply(more, inputs)[first : first + len(wanted)])
@@ -250,26 +250,26 @@ def jvp_while(
     """The tangents of the results: one loop of the values, their tangents, and the supports of these."""
     n = op.carries
     whole = opened(op.body)
-    inner, made, checks = whole.inputs, whole.written, whole.checks
-    (asked,), conditions = op.condition.instantiate_with_checks(inner)
-    known = functools.partial(supports.regularity.of_steps, op, inputs)
-    flows, found, moving, inside, flags, places = pushed_step(tangents_of, whole, tangents, n, supports, known)
-    flagged = flagged_by(inside, flags, places, found, inner, n, ())
-    traced = {k: found[k] for k in range(n, len(made)) if found[k] is not None}
+    inner, outs, checks = whole.inputs, whole.written, whole.checks
+    (test,), conditions = op.condition.instantiate_with_checks(inner)
+    regularity = functools.partial(supports.regularity.of_steps, op, inputs)
+    flows, slopes, moving, inside, flags, places = pushed_step(tangents_of, whole, tangents, n, supports, regularity)
+    flagged = flagged_by(inside, flags, places, slopes, inner, n, ())
+    traced = {k: slopes[k] for k in range(n, len(outs)) if slopes[k] is not None}
     beside = inside.places(traced)  # type: ignore[arg-type]
-    after = [_or_zeros(found[k], inner[k]) for k in moving] + flagged.after
+    after = [_or_zeros(slopes[k], inner[k]) for k in moving] + flagged.after
     held = [k for k in flows if k >= n]
     of_held = {place: leaf for place, leaf in flags.items() if place[0] >= n}
     own = [*inner[:n], *(flows[k] for k in moving), *flagged.leaves, *inner[n:]]
     own += [*(flows[k] for k in held), *of_held.values()]
     starts = [_or_zeros(tangents[k], inputs[k]) for k in moving]
     starts += flagged.starts(supports, {k: tangents[k] for k in moving}, inputs)
-    given = supports.places({k: tangents[k] for k in held})  # type: ignore[misc]
-    operands = [*inputs[:n], *starts, *inputs[n:], *(tangents[k] for k in held), *(given[p] for p in of_held)]
-    body = freeze(own, [*made[:n], *after, *traced.values(), *beside.values()], checks)  # type: ignore[list-item]
-    loop = While(freeze(own, [asked], conditions), body, n + len(starts), op.max_steps)
+    of_places = supports.places({k: tangents[k] for k in held})  # type: ignore[misc]
+    operands = [*inputs[:n], *starts, *inputs[n:], *(tangents[k] for k in held), *(of_places[p] for p in of_held)]
+    body = freeze(own, [*outs[:n], *after, *traced.values(), *beside.values()], checks)  # type: ignore[list-item]
+    loop = While(freeze(own, [test], conditions), body, n + len(starts), op.max_steps)
     results = apply(loop, operands)  # type: ignore[arg-type]
-    totals: Cotangents = [None] * (len(made) + 1 + bool(op.inner_descriptors))
+    totals: Cotangents = [None] * (len(outs) + 1 + bool(op.inner_descriptors))
     first = n + len(starts) + 1  # of the traces, behind the number of steps
     ends = dict(zip(moving, results[n:], strict=False)) | dict(zip(traced, results[first:], strict=False))
     told = [*results[n + len(moving) : first - 1], *by_step(beside, results[first + len(traced) :], ends)]
@@ -293,14 +293,16 @@ def vjp_cond(
     flows = {k: dy for k, dy in enumerate(cotangents[:count]) if dy is not None}
     conditions = supports.places(flows)
     are_wide = widths(conditions)
-    known = functools.partial(supports.regularity.of_all, inputs[1:])
+    regularity = functools.partial(supports.regularity.of_all, inputs[1:])
     parts = []
     for graph in op.branches:
-        inner, _, checks, made, *_ = opened(graph)
-        given = {k: Variable(made[k].type) for k in flows}
-        inside, flags, stated = inside_graph(given, are_wide, inner, known, supports.known(flows), kinks=supports.kinks)
-        found = cotangents_of([made[k] for k in flows], stated, inner, inner, supports=inside)
-        parts.append(_Branch([*inner, *given.values(), *flags.values()], found, inside, checks))
+        inner, _, checks, outs, *_ = opened(graph)
+        leaves = {k: Variable(outs[k].type) for k in flows}
+        inside, flags, stated = inside_graph(
+            leaves, are_wide, inner, regularity, supports.known(flows), kinks=supports.kinks
+        )
+        slopes = cotangents_of([outs[k] for k in flows], stated, inner, inner, supports=inside)
+        parts.append(_Branch([*inner, *leaves.values(), *flags.values()], slopes, inside, checks))
     totals = _of_branches(supports, op, parts, [*inputs, *flows.values(), *conditions.values()])
     return [None, *totals] if totals else [None] * len(inputs)
 
@@ -313,19 +315,21 @@ def jvp_cond(
     tangents: Sequence[Variable | None],
 ) -> Cotangents:
     """The tangents of the results: those of the branch that runs, zeros by selection where it has none."""
-    given = {k: t for k, t in enumerate(tangents[1:]) if t is not None}
-    conditions = supports.places(given)
+    ts = {k: t for k, t in enumerate(tangents[1:]) if t is not None}
+    conditions = supports.places(ts)
     are_wide = widths(conditions)
-    known = functools.partial(supports.regularity.of_all, inputs[1:])
+    regularity = functools.partial(supports.regularity.of_all, inputs[1:])
     parts = []
     for graph in op.branches:
-        inner, written, checks, made, *_ = opened(graph)
-        flows = {k: Variable(inner[k].type) for k in given}
-        inside, flags, stated = inside_graph(flows, are_wide, inner, known, supports.known(given), kinks=supports.kinks)
-        found = tangents_of(made, [inner[k] for k in given], stated, inner, supports=inside)
-        parts.append(_Branch([*inner, *flows.values(), *flags.values()], found, inside, checks, written))
+        inner, written, checks, outs, *_ = opened(graph)
+        flows = {k: Variable(inner[k].type) for k in ts}
+        inside, flags, stated = inside_graph(
+            flows, are_wide, inner, regularity, supports.known(ts), kinks=supports.kinks
+        )
+        slopes = tangents_of(outs, [inner[k] for k in ts], stated, inner, supports=inside)
+        parts.append(_Branch([*inner, *flows.values(), *flags.values()], slopes, inside, checks, written))
     count = len(op.branches[0].outputs)
-    totals = _of_branches(supports, op, parts, [*inputs, *given.values(), *conditions.values()])
+    totals = _of_branches(supports, op, parts, [*inputs, *ts.values(), *conditions.values()])
     return [*totals, *[None] * (count - len(totals) + bool(op.inner_descriptors))]
 
 
@@ -369,12 +373,12 @@ def _condition(part: _Branch, k: int, field: str) -> Condition:
 def _runs(index: Variable, branches: Sequence[bool]) -> Variable:
     """Whether one of some branches runs; an index beyond the ends runs the branch there."""
     last = len(branches) - 1
-    found: Any = False
+    condition: Any = False
     for k, counts in enumerate(branches):
         if counts:
             here = less_equal(index, 0) if k == 0 else greater_equal(index, last) if k == last else equal(index, k)
-            found = either(found, here)
-    return found  # type: ignore[no-any-return]
+            condition = either(condition, here)
+    return condition  # type: ignore[no-any-return]
 
 
 def _or_zeros(dv: Variable | None, v: Variable) -> Variable:

@@ -58,8 +58,8 @@ def jacobian(expression: Any, wrt: Any, *, disconnected: str = "raise", directio
     """
     need_choice(disconnected, "jacobian")
     if direction not in DIRECTIONS:
-        known = ", ".join(DIRECTIONS)
-        raise OptionError(message(f"jacobian: direction: found {direction!r}, needed one of {known}"))
+        choices = ", ".join(DIRECTIONS)
+        raise OptionError(message(f"jacobian: direction: found {direction!r}, needed one of {choices}"))
     y = as_variable(expression)
     leaves, structure = wanted(wrt, "jacobian")
     for v in (y, *leaves):
@@ -88,26 +88,26 @@ def _reverse(y: Variable, wrt: Sequence[Variable], disconnected: str) -> list[Va
     slopes = derivatives.cotangents([y], [seed], wrt, supports=supports)
     flat = dependencies([y]) if any(g is None for g in slopes) else set()
     slopes = [zeros_like(v) if g is None and key_of(v) in flat else g for g, v in zip(slopes, wrt, strict=True)]
-    found = connected(slopes, wrt, disconnected, TEXT)
-    batched = vectorized(found, batch, product(y.shape))
+    gradients = connected(slopes, wrt, disconnected, TEXT)
+    batched = vectorized(gradients, batch, product(y.shape))
     return [reshape(g, (*y.shape, *v.shape)) for g, v in zip(batched, wrt, strict=True)]
 
 
 def _forward(ys: Sequence[Variable], wrt: Sequence[Variable], disconnected: str) -> list[list[Variable]]:
     """The pushforward batched over the unit tangents of each variable, the batch moved behind the axes of each y."""
-    made: list[list[Variable]] = [[] for _ in ys]
+    blocks: list[list[Variable]] = [[] for _ in ys]
     for v in wrt:
         seed, supports, batch = _unit(v)
         tangents = derivatives.tangents(ys, [v], [seed], supports=supports)
         batched = iter(vectorized([t for t in tangents if t is not None], batch, product(v.shape)))
-        for y, t, row in zip(ys, tangents, made, strict=True):
+        for y, t, row in zip(ys, tangents, blocks, strict=True):
             if t is None:  # in the shape of the result, whatever it is that does not depend
                 flat = zeros_like(v) if key_of(v) in dependencies([y]) else None
                 (zero,) = connected([flat], [v], disconnected, TEXT)
                 row.append(_spread(zero, y))
             else:
                 row.append(reshape(moveaxis(next(batched), 0, -1), (*y.shape, *v.shape)))
-    return made
+    return blocks
 
 
 def _spread(v: Variable, y: Variable) -> Variable:
@@ -127,9 +127,9 @@ def _unit(v: Variable) -> tuple[Variable, Supports, dict[int, Variable]]:
     batch = {id(seed): reshape(eye(size, dtype=v.type.dtype), (size, *v.shape))}
     count = 0 if None in shape else math.prod(shape)  # type: ignore[arg-type]
     if 0 < count <= MOST_UNITS:
-        asked = Variable(v.type.with_dtype(BOOL))
-        batch[id(asked)] = Constant(np.eye(count, dtype=bool).reshape(count, *shape))
-        return asked_where(asked, seed), supports, batch
+        mask = Variable(v.type.with_dtype(BOOL))
+        batch[id(mask)] = Constant(np.eye(count, dtype=bool).reshape(count, *shape))
+        return asked_where(mask, seed), supports, batch
     return supports.asked(seed), supports, batch
 
 

@@ -105,25 +105,25 @@ def stripped(v: Variable, s: Variable) -> Variable:
     return v
 
 
-def product(a: Variable, b: Variable, asked: Condition = True, other: Condition = True) -> Variable:
+def product(a: Variable, b: Variable, condition: Condition = True, other: Condition = True) -> Variable:
     """a * b where both are asked for; by b = c / y with a number c as (a * c) / y, whose derivatives have no 1 / y**2.
 
     The slopes -z / y of a quotient z and -z * z of a reciprocal z are multiplied from the left for the same reason: the
     product of a cotangent and the value it is of has the scale of the cost, but z / y may be 1 / y**2.
     """
     node = b.apply
-    everywhere = asked is True and other is True
+    everywhere = condition is True and other is True
     if node is not None and (node.key is multiply or node.key in DIVISIONS) and other is True:
         c, y = node.inputs
         if everywhere and node.key in DIVISIONS and is_number(c):
             return node.op.fn(_multiple(a, c), y)  # type: ignore[attr-defined, no-any-return]
         if c.apply is not None and c.apply.key is negative and a.type.dtype == b.type.dtype:
-            first = product(a, c.apply.inputs[0], asked)
+            first = product(a, c.apply.inputs[0], condition)
             if everywhere:
                 return negative(node.op(*align_ranks((first, y))))
-            return negative(masked_product(asked, True, first, node.op.fn(1, y) if node.key in DIVISIONS else y))  # type: ignore[attr-defined]
+            return negative(masked_product(condition, True, first, node.op.fn(1, y) if node.key in DIVISIONS else y))  # type: ignore[attr-defined]
     if not everywhere:
-        return masked_product(asked, other, a, b)
+        return masked_product(condition, other, a, b)
     if a.type.dtype != b.type.dtype:
         return multiply(a, b)
     return multiply.op.result((a, b), a.type.dtype)

@@ -57,22 +57,22 @@ def cotangents_of(
     cotangents: Sequence[Variable | None],
     wrt: Sequence[Variable],
     leaves: Sequence[Variable] = (),
-    known: Sequence[tuple[Variable, Variable]] = (),
+    seeds: Sequence[tuple[Variable, Variable]] = (),
     supports: Supports | None = None,
     *,
     turns: bool = False,
 ) -> list[Variable | None]:
     """The cotangents of `wrt` for cotangents of `outputs`, by one sweep down; None where no value flows.
 
-    Nothing below `leaves` is differentiated. The cotangents of the variables in `known` are those given there, whatever
+    Nothing below `leaves` is differentiated. The cotangents of the variables in `seeds` are those given there, whatever
     flows to them. `supports` has what is known of where the cotangents are not 0.
     """
     tools = Tools(supports if supports is not None else Supports(), turns=turns)
-    flowing = _Flow(outputs, cotangents, known)
+    flowing = _Flow(outputs, cotangents, seeds)
     wanted = {key_of(v) for v in wrt}
     reached: set[int] = set()
     order: list[tuple[Apply, list[Variable | None], list[bool]]] = []
-    for node, results in sorted_applies([*outputs, *(v for v, _ in known)], known=leaves):
+    for node, results in sorted_applies([*outputs, *(v for v, _ in seeds)], boundary=leaves):
         leads = [
             (id(v), 0) in wanted if v.apply is None else id(v.apply) in reached or (id(v.apply), v.index + 1) in wanted
             for v in node.inputs
@@ -101,7 +101,7 @@ def gradients_of(
     gradients: Sequence[Variable | None],
     wrt: Sequence[Variable],
     leaves: Sequence[Variable] = (),
-    known: Sequence[tuple[Variable, Variable]] = (),
+    seeds: Sequence[tuple[Variable, Variable]] = (),
 ) -> list[Variable | None]:
     """The gradients of `wrt` for gradients of `outputs`: as cotangents, but for the conjugation of complex ones.
 
@@ -110,27 +110,27 @@ def gradients_of(
     are 0 everywhere, as through `floor`, the gradient is zeros; None says that it does not depend on it.
     """
     supports = Supports()
-    given = [None if dy is None else supports.asked(conjugate(dy)) for dy in gradients]
-    pairs = [(v, supports.asked(conjugate(dv))) for v, dv in known]
-    found = cotangents_of(outputs, given, wrt, leaves, pairs, supports)
-    flat = dependencies([*outputs, *(v for v, _ in known)], leaves) if any(dx is None for dx in found) else set()
+    cotangents = [None if dy is None else supports.asked(conjugate(dy)) for dy in gradients]
+    pairs = [(v, supports.asked(conjugate(dv))) for v, dv in seeds]
+    dxs = cotangents_of(outputs, cotangents, wrt, leaves, pairs, supports)
+    flat = dependencies([*outputs, *(v for v, _ in seeds)], leaves) if any(dx is None for dx in dxs) else set()
     return [
         conjugate(dx) if dx is not None else zeros_like(v) if key_of(v) in flat else None
-        for v, dx in zip(wrt, found, strict=True)
+        for v, dx in zip(wrt, dxs, strict=True)
     ]
 
 
 def dependencies(outputs: Sequence[Variable], leaves: Sequence[Variable] = ()) -> set[tuple[int, int]]:
     """The keys of what floating outputs depend on, by ops whose derivatives exist, if only as zeros."""
-    found = {key_of(v) for v in outputs if is_inexact(v.type.dtype)}
-    for node, _ in reversed(list(sorted_applies(outputs, known=leaves))):
-        reached = [k for k in range(len(node.types)) if (id(node), k + 1) in found]
+    keys = {key_of(v) for v in outputs if is_inexact(v.type.dtype)}
+    for node, _ in reversed(list(sorted_applies(outputs, boundary=leaves))):
+        reached = [k for k in range(len(node.types)) if (id(node), k + 1) in keys]
         if not reached or isinstance(node.op, StopGradient):
             continue
         for v, carries in zip(node.inputs, _carrying(node, reached), strict=True):
             if carries and is_inexact(v.type.dtype):
-                found.add(key_of(v))
-    return found
+                keys.add(key_of(v))
+    return keys
 
 
 def _carrying(node: Apply, reached: Sequence[int]) -> list[bool]:
@@ -152,9 +152,9 @@ class _Flow:
         self,
         outputs: Sequence[Variable],
         cotangents: Sequence[Variable | None],
-        known: Sequence[tuple[Variable, Variable]],
+        seeds: Sequence[tuple[Variable, Variable]],
     ) -> None:
-        self.found: dict[tuple[int, int], Variable] = {key_of(v): dv for v, dv in known}
+        self.found: dict[tuple[int, int], Variable] = {key_of(v): dv for v, dv in seeds}
         self.known = frozenset(self.found)
         for v, dv in zip(outputs, cotangents, strict=True):
             self.add(v, dv)
@@ -163,8 +163,8 @@ class _Flow:
         key = key_of(v)
         if dv is None or key in self.known:
             return
-        known = self.found.get(key)
-        self.found[key] = dv if known is None else add(known, dv)
+        total = self.found.get(key)
+        self.found[key] = dv if total is None else add(total, dv)
 
 
 def _through(
@@ -179,21 +179,21 @@ def _through(
     op = node.op
     try:
         if isinstance(op, Elementwise) and op.fn.d is not None:  # the others' derivatives may be dear, or not exist
-            found: Sequence[Variable | None] = tools.pullback_of_elementwise(
+            dxs: Sequence[Variable | None] = tools.pullback_of_elementwise(
                 op.fn, node.inputs, outputs[0], dys[0], leads
             )
         else:
             rule = functools.partial(op.pullback, tools, node.inputs, outputs)
             is_beside = tools.supports.kinks and not tools.turns
             flow = bilinear.defined(tools.supports, node, dys) if is_beside else dys
-            found = fenced(tools.supports, node, flow, rule)
+            dxs = fenced(tools.supports, node, flow, rule)
             if is_beside:
-                found = bilinear.of_pullback(tools.supports, node, dys, found)
+                dxs = bilinear.of_pullback(tools.supports, node, dys, dxs)
     except NotDifferentiable as error:
         if node.loc is not None:
             error.add_note(f"  created at {node.loc}:  {node.loc.source}")
         raise
-    for v, dv in zip(node.inputs, found, strict=True):
+    for v, dv in zip(node.inputs, dxs, strict=True):
         if dv is not None and is_inexact(v.type.dtype):
             flowing.add(v, dv)
 
@@ -254,10 +254,10 @@ class Tools(BatchTools):
         fn = product_past_kink if self.forward != d.again else product_at_kink
         return self._selected(dy, inside(dy, lambda x: fn(at, x, slope)))
 
-    def _selected(self, dy: Variable, made: Variable) -> Variable:
+    def _selected(self, dy: Variable, value: Variable) -> Variable:
         """A product with a slope that is NaN where its operand is, 0 where the other factor is 0 by selection."""
         selected = self.supports.of(dy).selected
-        return made if isinstance(selected, bool) or is_chosen_within(made, selected) else or_zero(selected, made)
+        return value if isinstance(selected, bool) or is_chosen_within(value, selected) else or_zero(selected, value)
 
     def pullback_of_elementwise(
         self,
@@ -272,11 +272,11 @@ class Tools(BatchTools):
             return [None] * len(inputs)
         if fn.d is None:
             raise NotDifferentiable(message(f"{fn.name}: has no derivative"))
-        found: list[Variable | None] = []
+        cotangents: list[Variable | None] = []
         is_sum, is_turned = fn is add or fn is subtract, is_complex(dy.type.dtype)
         for k, (x, partial) in enumerate(zip(inputs, fn.d, strict=True)):
             if partial is None or (wanted is not None and not wanted[k]) or not is_inexact(x.type.dtype):
-                found.append(None)
+                cotangents.append(None)
                 continue
             d = partial(*inputs, output)
             if self.turns and fn is product_past_kink and k == 1:
@@ -288,8 +288,8 @@ class Tools(BatchTools):
                 dx = self.times(dy, d)
             if is_sum and dx is not None:
                 dx = through_sum(inputs[1 - k], dx)
-            found.append(None if dx is None else self.to_operand(dx, x))
-        return found
+            cotangents.append(None if dx is None else self.to_operand(dx, x))
+        return cotangents
 
     def _complex_cotangent(self, dy: Variable, x: Variable, d: Any, d_conj: Any) -> Variable | None:
         """The cotangent of x where dy or x is complex: dy * d + conj(dy * d_conj), of a real x the real part."""
@@ -297,9 +297,9 @@ class Tools(BatchTools):
             dx = self.times(dy, d * 2)
             return None if dx is None else cast_variable(dx, x.type.dtype)
         straight, turned = self.times(dy, d), None if d_conj is None else self.times(dy, d_conj)
-        made = [v for v in (straight, None if turned is None else conjugate(turned)) if v is not None]
-        found = add(*made) if len(made) == 2 else made[0] if made else None
-        return found if found is None or is_complex(x.type.dtype) else real(found)
+        terms = [v for v in (straight, None if turned is None else conjugate(turned)) if v is not None]
+        total = add(*terms) if len(terms) == 2 else terms[0] if terms else None
+        return total if total is None or is_complex(x.type.dtype) else real(total)
 
     def to_operand(self, dx: Variable, x: Variable) -> Variable:
         """A cotangent summed over the axes along which the operand was repeated."""
@@ -308,8 +308,8 @@ class Tools(BatchTools):
         if x.lengths is dx.lengths and None not in x.lengths:
             return dx
         ones = tuple(k - x.type.ndim for k, n in enumerate(x.type.shape) if n == 1 and not same(dx.shape[k], 1))
-        known = all(n is not None or same(x.shape[k], dx.shape[k]) for k, n in enumerate(x.type.shape))
-        if known and not ones:
+        has_lengths = all(n is not None or same(x.shape[k], dx.shape[k]) for k, n in enumerate(x.type.shape))
+        if has_lengths and not ones:
             return dx
         return sum_to(dx, x.shape)
 
@@ -327,25 +327,25 @@ class Tools(BatchTools):
     ) -> list[Variable | None]:
         """The cotangents of operands for those of an expression of them, whatever the operands depend on themselves."""
         stand_ins = self.supports.leaves_like(inputs)
-        made = expression(*stand_ins)
-        outputs = (made,) if isinstance(made, Variable) else made
-        found = cotangents_of(outputs, cotangents, stand_ins, supports=self.supports, turns=self.turns)
+        result = expression(*stand_ins)
+        outputs = (result,) if isinstance(result, Variable) else result
+        dxs = cotangents_of(outputs, cotangents, stand_ins, supports=self.supports, turns=self.turns)
         values = {id(s): v for s, v in zip(stand_ins, inputs, strict=True)}
-        known = substitute([v for v in found if v is not None], values)
-        rest = iter(known)
-        return [None if v is None else next(rest) for v in found]
+        substitutes = substitute([v for v in dxs if v is not None], values)
+        rest = iter(substitutes)
+        return [None if v is None else next(rest) for v in dxs]
 
-    def vjp_scan(self, op: Scan, *given: Any) -> list[Variable | None]:
+    def vjp_scan(self, op: Scan, *args: Any) -> list[Variable | None]:
         """The cotangents of the operands of a loop: one loop in the other direction."""
-        return loops.vjp_scan(cotangents_of, self.supports, op, *given)
+        return loops.vjp_scan(cotangents_of, self.supports, op, *args)
 
-    def vjp_while(self, op: While, *given: Any) -> list[Variable | None]:
+    def vjp_while(self, op: While, *args: Any) -> list[Variable | None]:
         """The cotangents of the operands of a loop of at most so many steps."""
-        return loops.vjp_while(cotangents_of, self.supports, op, *given)
+        return loops.vjp_while(cotangents_of, self.supports, op, *args)
 
-    def vjp_cond(self, op: Cond, *given: Any) -> list[Variable | None]:
+    def vjp_cond(self, op: Cond, *args: Any) -> list[Variable | None]:
         """The cotangents of the operands, by the branch that ran."""
-        return loops.vjp_cond(cotangents_of, self.supports, op, *given)
+        return loops.vjp_cond(cotangents_of, self.supports, op, *args)
 
     def transposed(
         self, tangent: FrozenGraph, inputs: Sequence[Variable], cotangents: Sequence[Variable | None]
@@ -356,10 +356,10 @@ class Tools(BatchTools):
         """
         ts = {k: StopGradient()(zeros_like(v)) for k, v in enumerate(inputs) if is_inexact(v.type.dtype)}
         outputs = spelled_out(tangent, [*inputs, *ts.values()])
-        given = [dy for dy in cotangents if dy is not None]
+        dys = [dy for dy in cotangents if dy is not None]
         wrt = list(ts.values())
-        found = iter(cotangents_of(outputs, given, wrt, [*inputs, *wrt], supports=self.supports, turns=True))
-        return [next(found) if k in ts else None for k in range(len(inputs))]
+        dxs = iter(cotangents_of(outputs, dys, wrt, [*inputs, *wrt], supports=self.supports, turns=True))
+        return [next(dxs) if k in ts else None for k in range(len(inputs))]
 
     def vjp_call(
         self, graph: FrozenGraph, inputs: Sequence[Variable], cotangents: Sequence[Variable | None]
@@ -369,15 +369,13 @@ class Tools(BatchTools):
         if not pairs:
             return [None] * len(inputs)
         inner, _, checks, outputs, *_ = opened(graph)
-        given = [Variable(dy.type) for _, dy in pairs]
-        inside = self.supports.inside([*inner, *given], [*inputs, *(dy for _, dy in pairs)])
-        stated = [inside.stand_in(v, self.supports.of(dy), dy) for v, (_, dy) in zip(given, pairs, strict=True)]
+        leaves = [Variable(dy.type) for _, dy in pairs]
+        inside = self.supports.inside([*inner, *leaves], [*inputs, *(dy for _, dy in pairs)])
+        stated = [inside.stand_in(v, self.supports.of(dy), dy) for v, (_, dy) in zip(leaves, pairs, strict=True)]
         flags = [pair for _, own in stated for pair in own]
         flowing = [v for v, _ in stated]
-        found = cotangents_of([outputs[k] for k, _ in pairs], flowing, inner, inner, supports=inside)
-        return self.supports.of_call(
-            inside, [*inner, *given], [*inputs, *(dy for _, dy in pairs)], flags, found, checks
-        )
+        dxs = cotangents_of([outputs[k] for k, _ in pairs], flowing, inner, inner, supports=inside)
+        return self.supports.of_call(inside, [*inner, *leaves], [*inputs, *(dy for _, dy in pairs)], flags, dxs, checks)
 
 
 def ones_for(v: Variable) -> Variable:

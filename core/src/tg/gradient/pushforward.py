@@ -53,27 +53,27 @@ def tangents_of(
     differentiated. `supports` has what is known of where the tangents are not 0.
     """
     tools = ForwardTools(supports if supports is not None else Supports())
-    found: dict[tuple[int, int], Variable] = {}
+    by_key: dict[tuple[int, int], Variable] = {}
 
     def flow(key: tuple[int, int], t: Variable | None) -> None:
         if t is not None:
-            known = found.get(key)
-            found[key] = t if known is None else add(known, t)
+            total = by_key.get(key)
+            by_key[key] = t if total is None else add(total, t)
 
     for v, t in zip(wrt, tangents, strict=True):
         flow(key_of(v), t)
     with locs.at(None):
-        order = list(sorted_applies(outputs, known=leaves))
+        order = list(sorted_applies(outputs, boundary=leaves))
         tools.supports.kinks = tools.supports.kinks or any(has_kinks(node) for node, _ in order)
         for node, results in order:
-            given = [found.get(key_of(v)) if is_inexact(v.type.dtype) else None for v in node.inputs]
-            if all(t is None for t in given) or not any(is_inexact(t.dtype) for t in node.types):
+            ts = [by_key.get(key_of(v)) if is_inexact(v.type.dtype) else None for v in node.inputs]
+            if all(t is None for t in ts) or not any(is_inexact(t.dtype) for t in node.types):
                 continue
             locs.fix(node.loc)
-            for k, t in enumerate(_through(tools, node, results, given)):
+            for k, t in enumerate(_through(tools, node, results, ts)):
                 if is_inexact(node.types[k].dtype):
                     flow((id(node), k + 1), t)
-    return [found.get(key_of(v)) for v in outputs]
+    return [by_key.get(key_of(v)) for v in outputs]
 
 
 def _through(
@@ -84,8 +84,8 @@ def _through(
     ]
     try:
         rule = functools.partial(node.op.pushforward, tools, node.inputs, full)
-        made = fenced(tools.supports, node, bilinear.defined(tools.supports, node, tangents), rule)
-        return bilinear.of_pushforward(tools.reverse.supports, node, tangents, made)
+        ts = fenced(tools.supports, node, bilinear.defined(tools.supports, node, tangents), rule)
+        return bilinear.of_pushforward(tools.reverse.supports, node, tangents, ts)
     except NotDifferentiable as error:
         if node.loc is not None:
             error.add_note(f"  created at {node.loc}:  {node.loc.source}")
@@ -146,12 +146,12 @@ class ForwardTools:
     ) -> Tangents:
         """The tangents through an op's expansion."""
         stand_ins = self.supports.leaves_like(inputs)
-        made = op.expansion(*stand_ins)
-        outputs = (made,) if isinstance(made, Variable) else made
-        found = tangents_of(outputs, stand_ins, tangents, supports=self.supports)
+        result = op.expansion(*stand_ins)
+        outputs = (result,) if isinstance(result, Variable) else result
+        ts = tangents_of(outputs, stand_ins, tangents, supports=self.supports)
         values = {id(s): v for s, v in zip(stand_ins, inputs, strict=True)}
-        rest = iter(substitute([t for t in found if t is not None], values))
-        return [None if t is None else next(rest) for t in found]
+        rest = iter(substitute([t for t in ts if t is not None], values))
+        return [None if t is None else next(rest) for t in ts]
 
     def transposed_pullback(
         self, op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
@@ -162,33 +162,37 @@ class ForwardTools:
         pairs = [(dx, t) for dx, t in zip(pulled, tangents, strict=True) if dx is not None and t is not None]
         if not pairs:
             return [None] * len(outputs)
-        given = [dy for dy in dys if dy is not None]
+        leaves = [dy for dy in dys if dy is not None]
         values, ts = [p[0] for p in pairs], [p[1] for p in pairs]
-        found = iter(cotangents_of(values, ts, given, [*inputs, *outputs, *given], supports=self.supports, turns=True))
-        return [None if dy is None else next(found) for dy in dys]
+        products = iter(
+            cotangents_of(values, ts, leaves, [*inputs, *outputs, *leaves], supports=self.supports, turns=True)
+        )
+        return [None if dy is None else next(products) for dy in dys]
 
-    def jvp_scan(self, op: Scan, *given: Any) -> Tangents:
+    def jvp_scan(self, op: Scan, *args: Any) -> Tangents:
         """The tangents of the results of a loop: one loop of values and tangents."""
-        return loops.jvp_scan(tangents_of, self.supports, op, *given)
+        return loops.jvp_scan(tangents_of, self.supports, op, *args)
 
-    def jvp_while(self, op: While, *given: Any) -> Tangents:
+    def jvp_while(self, op: While, *args: Any) -> Tangents:
         """The tangents of the results of a loop: one loop of values and tangents."""
-        return loops.jvp_while(tangents_of, self.supports, op, *given)
+        return loops.jvp_while(tangents_of, self.supports, op, *args)
 
-    def jvp_cond(self, op: Cond, *given: Any) -> Tangents:
+    def jvp_cond(self, op: Cond, *args: Any) -> Tangents:
         """The tangents of the results, by the branch that runs."""
-        return loops.jvp_cond(tangents_of, self.supports, op, *given)
+        return loops.jvp_cond(tangents_of, self.supports, op, *args)
 
     def jvp_call(self, graph: FrozenGraph, inputs: Sequence[Variable], tangents: Sequence[Variable | None]) -> Tangents:
         """The tangents of the outputs of an inner graph: one call of its pushforward."""
         pairs = [(k, t) for k, t in enumerate(tangents) if t is not None]
         inner, _, checks, outputs, *_ = opened(graph)
-        given = [Variable(t.type) for _, t in pairs]
-        inside = self.supports.inside([*inner, *given], [*inputs, *(t for _, t in pairs)])
-        stated = [inside.stand_in(v, self.supports.of(t), t) for v, (_, t) in zip(given, pairs, strict=True)]
+        leaves = [Variable(t.type) for _, t in pairs]
+        inside = self.supports.inside([*inner, *leaves], [*inputs, *(t for _, t in pairs)])
+        stated = [inside.stand_in(v, self.supports.of(t), t) for v, (_, t) in zip(leaves, pairs, strict=True)]
         flags = [pair for _, own in stated for pair in own]
-        found = tangents_of(outputs, [inner[k] for k, _ in pairs], [v for v, _ in stated], supports=inside)
-        return self.supports.of_call(inside, [*inner, *given], [*inputs, *(t for _, t in pairs)], flags, found, checks)
+        results = tangents_of(outputs, [inner[k] for k, _ in pairs], [v for v, _ in stated], supports=inside)
+        return self.supports.of_call(
+            inside, [*inner, *leaves], [*inputs, *(t for _, t in pairs)], flags, results, checks
+        )
 
 
 def _as_wide(t: Variable, output: Variable) -> Variable:

@@ -115,8 +115,8 @@ def asked_inside(s: Support) -> Support:
     """A support whose second condition is no wider than the first, and that says of no 0 that it is NaN."""
     if s.asked is True and s.undefined is False:
         return s
-    asked = both(s.selected, s.asked)
-    return s._replace(asked=s.asked if s.asked is True else asked, undefined=both(asked, s.undefined))
+    condition = both(s.selected, s.asked)
+    return s._replace(asked=s.asked if s.asked is True else condition, undefined=both(condition, s.undefined))
 
 
 def read(reader: Reader, node: Apply, parts: Sequence[Condition], field: int) -> Condition:
@@ -138,8 +138,8 @@ def read(reader: Reader, node: Apply, parts: Sequence[Condition], field: int) ->
 
 def is_plain(support: Support) -> bool:
     """Whether a support says nothing but where its value is selected."""
-    _, asked, inward, outward, undefined = support
-    return asked is True and inward is False and outward is False and undefined is False
+    _, condition, inward, outward, undefined = support
+    return condition is True and inward is False and outward is False and undefined is False
 
 
 def normalized(support: Support) -> Support:
@@ -201,9 +201,9 @@ def _of_product(node: Apply, parts: Sequence[Condition], field: int) -> Conditio
 
 def _of_masked(node: Apply, parts: Sequence[Condition], field: int) -> Condition:
     total = _of_product(node, parts, field)
-    for asked in node.inputs[:2] if field == ASKED else ():
-        always = isinstance(asked, Constant) and bool(asked.data.all())
-        total = both(total, True if always else asked)
+    for condition in node.inputs[:2] if field == ASKED else ():
+        always = isinstance(condition, Constant) and bool(condition.data.all())
+        total = both(total, True if always else condition)
     return total
 
 

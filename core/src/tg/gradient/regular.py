@@ -78,8 +78,8 @@ class Regularity:
 
     __slots__ = ("_found", "_known", "_leaves", "_stands_for", "_told")
 
-    def __init__(self, leaves: Sequence[Variable] = (), known: Callable[[], Sequence[int]] | None = None) -> None:
-        self._leaves, self._known = leaves, known
+    def __init__(self, leaves: Sequence[Variable] = (), leaf_facts: Callable[[], Sequence[int]] | None = None) -> None:
+        self._leaves, self._known = leaves, leaf_facts
         self._stands_for: dict[int, tuple[Variable, Variable]] = {}
         self._told: dict[int, tuple[Variable, Callable[[], int]]] = {}
         self._found: dict[tuple[int, int], tuple[Variable, int]] = {}  # with the variable: its id stays its own
@@ -88,9 +88,9 @@ class Regularity:
         """State that what is known of a value is known of a leaf."""
         self._stands_for[id(leaf)] = leaf, v
 
-    def tell(self, leaf: Variable, known: Callable[[], int]) -> None:
+    def tell(self, leaf: Variable, facts: Callable[[], int]) -> None:
         """State what is known of a leaf, which is asked when it is first needed."""
-        self._told[id(leaf)] = leaf, known
+        self._told[id(leaf)] = leaf, facts
 
     def has_read(self, leaf: Variable) -> bool:
         """Whether what is known of a leaf was needed."""
@@ -98,29 +98,29 @@ class Regularity:
 
     def of(self, v: Variable) -> int:
         """What is known of a value, without recursion."""
-        found = self._found
+        memo = self._found
         if self._known is not None:
-            found.update({key_of(u): (u, known) for u, known in zip(self._leaves, self._known(), strict=True)})
+            memo.update({key_of(u): (u, fact) for u, fact in zip(self._leaves, self._known(), strict=True)})
             self._known = None
         stack = [v]
         while stack:
             u = stack[-1]
             key, node = key_of(u), u.apply
-            if key in found:
+            if key in memo:
                 stack.pop()
                 continue
             if node is None and id(u) in self._told:
-                found[key] = u, self._told[id(u)][1]()
+                memo[key] = u, self._told[id(u)][1]()
                 continue
             operands, way = _operands(u, self._stands_for)
-            missing = [w for w in operands if key_of(w) not in found]
+            missing = [w for w in operands if key_of(w) not in memo]
             if missing:
                 stack.extend(missing)
                 continue
             stack.pop()
-            made = way(node, [found[key_of(w)][1] for w in operands])
-            found[key] = u, (made if isinstance(made, int) else made[u.index]) | _of_facts(u)
-        return found[key_of(v)][1]
+            facts = way(node, [memo[key_of(w)][1] for w in operands])
+            memo[key] = u, (facts if isinstance(facts, int) else facts[u.index]) | _of_facts(u)
+        return memo[key_of(v)][1]
 
     def of_all(self, values: Sequence[Variable]) -> list[int]:
         """What is known of several values."""
@@ -144,16 +144,16 @@ def _operands(v: Variable, stands_for: dict[int, tuple[Variable, Variable]]) -> 
 
 def _written(c: Constant) -> Way:
     """What a program writes."""
-    known = c.told("regular", _of_data)
-    return lambda node, parts: known
+    facts = c.told("regular", _of_data)
+    return lambda node, parts: facts
 
 
 def _of_data(name: str, c: Constant) -> int:
     data = c.data
     if data.dtype.kind != "f":
         return 0
-    known = 0 if not (data < np.inf).all() else REGULAR if not np.isinf(data).any() else BELOW
-    return known | (FRACTION if (np.abs(data) < 1).all() else 0)
+    facts = 0 if not (data < np.inf).all() else REGULAR if not np.isinf(data).any() else BELOW
+    return facts | (FRACTION if (np.abs(data) < 1).all() else 0)
 
 
 def _nothing(node: Any, parts: Sequence[int]) -> int:
@@ -170,10 +170,10 @@ def _of_facts(v: Variable) -> int:
 
 def _all(node: Any, parts: Sequence[int]) -> int:
     """What all operands are."""
-    found = REGULAR | NONZERO | SIGNS | FRACTION
+    facts = REGULAR | NONZERO | SIGNS | FRACTION
     for part in parts:
-        found &= part
-    return found
+        facts &= part
+    return facts
 
 
 def _first(node: Any, parts: Sequence[int]) -> int:
@@ -185,18 +185,18 @@ def _cast(node: Any, parts: Sequence[int]) -> int:
     return parts[0] & ~NONZERO if is_inexact(x.type.dtype) and not is_inexact(result.dtype) else parts[0]
 
 
-def _is(known: int = 0, needed: int = REGULAR) -> Way:
+def _is(facts: int = 0, needed: int = REGULAR) -> Way:
     """A function that is finite of finite operands, and of one sign."""
-    return lambda node, parts: known | (REGULAR if _has(_all(node, parts), needed) else 0)
+    return lambda node, parts: facts | (REGULAR if _has(_all(node, parts), needed) else 0)
 
 
-def _of_positive(known: int = 0) -> Way:
+def _of_positive(facts: int = 0) -> Way:
     """A function that is finite of finite positive operands, and then what is said."""
-    return lambda node, parts: known | REGULAR if all(_has(p, REGULAR | POSITIVE) for p in parts) else 0
+    return lambda node, parts: facts | REGULAR if all(_has(p, REGULAR | POSITIVE) for p in parts) else 0
 
 
-def _has(part: int, known: int) -> bool:
-    return part & known == known
+def _has(part: int, facts: int) -> bool:
+    return part & facts == facts
 
 
 def _opposite(part: int) -> int:
@@ -219,10 +219,10 @@ def _regular(part: int) -> int:
 
 
 def _quotient(a: int, b: int) -> int:
-    found = _product(a, b) & SIGNS
+    facts = _product(a, b) & SIGNS
     if _has(b, REGULAR):
-        found |= a & NONZERO
-    return found | _regular(a) if _has(b, REGULAR | NONZERO) else found
+        facts |= a & NONZERO
+    return facts | _regular(a) if _has(b, REGULAR | NONZERO) else facts
 
 
 def _exponential(node: Any, parts: Sequence[int]) -> int:
@@ -291,8 +291,8 @@ def _difference(a: int, b: int) -> int:
 
 def _maximum(node: Any, parts: Sequence[int]) -> int:
     a, b = parts
-    found = (a & b) | ((a | b) & NONNEGATIVE) | (POSITIVE if _has(a, POSITIVE) or _has(b, POSITIVE) else 0)
-    return found | (REGULAR if a & b & BELOW and _regular(a | b) else 0)
+    facts = (a & b) | ((a | b) & NONNEGATIVE) | (POSITIVE if _has(a, POSITIVE) or _has(b, POSITIVE) else 0)
+    return facts | (REGULAR if a & b & BELOW and _regular(a | b) else 0)
 
 
 def _minimum(node: Any, parts: Sequence[int]) -> int:
@@ -341,8 +341,8 @@ def _added(node: Any, parts: Sequence[int]) -> int:
 
 
 def _matrices(node: Any, parts: Sequence[int]) -> int:
-    found = _product(*parts)
-    return _added(node, [found])
+    facts = _product(*parts)
+    return _added(node, [facts])
 
 
 def _below(node: Any, parts: Sequence[int]) -> int:
@@ -360,55 +360,55 @@ def _of_graph(graph: FrozenGraph, parts: Sequence[int]) -> list[int]:
     """What is known of the outputs of a graph; kept, as loops within loops ask for the same again and again."""
     whole, key = opened(graph), tuple(parts)
     if key not in whole.regular:
-        found = Regularity(whole.inputs, lambda: key)
-        whole.regular[key] = [*map(found.of, whole.outputs)]
+        regularity = Regularity(whole.inputs, lambda: key)
+        whole.regular[key] = [*map(regularity.of, whole.outputs)]
     return whole.regular[key]
 
 
 def _steps(op: Scan | While, parts: Sequence[int]) -> tuple[list[int], list[int]]:
     """What is known of the operands of a step, and of its results."""
-    n, given = op.carries, list(parts[getattr(op, "first", 0) :])
+    n, operands = op.carries, list(parts[getattr(op, "first", 0) :])
     for _ in range(MOST_STEPS):
-        after = _of_graph(op.body, given)
-        kept = [a & b for a, b in zip(given[:n], after[:n], strict=True)]
-        if kept == given[:n]:
-            return given, after
-        given[:n] = kept
-    given[:n] = [0] * n
-    return given, _of_graph(op.body, given)
+        after = _of_graph(op.body, operands)
+        common = [a & b for a, b in zip(operands[:n], after[:n], strict=True)]
+        if common == operands[:n]:
+            return operands, after
+        operands[:n] = common
+    operands[:n] = [0] * n
+    return operands, _of_graph(op.body, operands)
 
 
 def _scan(node: Any, parts: Sequence[int]) -> list[int]:
     op = node.op
-    given, after = _steps(op, parts)
-    return [*given[: op.carries], *after[op.carries :], *[REGULAR] * (len(node.types) - len(after))]
+    operands, after = _steps(op, parts)
+    return [*operands[: op.carries], *after[op.carries :], *[REGULAR] * (len(node.types) - len(after))]
 
 
 def _while(node: Any, parts: Sequence[int]) -> list[int]:
     op = node.op
-    given, after = _steps(op, parts)
+    operands, after = _steps(op, parts)
     traces = [part & ~NONZERO for part in after[op.carries :]]  # of steps that were not made they are 0
-    found = [*given[: op.carries], REGULAR, *traces]
-    return [*found, *[REGULAR] * (len(node.types) - len(found))]
+    facts = [*operands[: op.carries], REGULAR, *traces]
+    return [*facts, *[REGULAR] * (len(node.types) - len(facts))]
 
 
 def _cond(node: Any, parts: Sequence[int]) -> list[int]:
     op = node.op
     columns = zip(*(_of_graph(graph, parts[1:]) for graph in op.branches), strict=True)
-    found = [_all(node, column) for column in columns]
-    return [*found, *[REGULAR] * (len(node.types) - len(found))]
+    facts = [_all(node, column) for column in columns]
+    return [*facts, *[REGULAR] * (len(node.types) - len(facts))]
 
 
 def _call(node: Any, parts: Sequence[int]) -> list[int]:
     op = node.op
-    found = _of_graph(op.graph, parts)
-    return [*found, *[REGULAR] * (len(node.types) - len(found))]
+    facts = _of_graph(op.graph, parts)
+    return [*facts, *[REGULAR] * (len(node.types) - len(facts))]
 
 
 def _normalized(node: Any, parts: Sequence[int]) -> list[int]:
     """Values, means and variances: of finite ones, if something is added to what is divided by."""
-    known = REGULAR if _has(_all(node, parts), REGULAR) else 0
-    return [known if node.op.eps > 0 else 0, known, known | NONNEGATIVE]
+    facts = REGULAR if _has(_all(node, parts), REGULAR) else 0
+    return [facts if node.op.eps > 0 else 0, facts, facts | NONNEGATIVE]
 
 
 def _normalized_backwards(node: Any, parts: Sequence[int]) -> int:

@@ -150,9 +150,9 @@ class Supports:
 
     def same(self, v: Variable, a: Variable) -> Variable:
         """A value in the shape of a, as often 0 as that: a multiple, or what it is between others."""
-        known = self._found.get(key_of(a))
-        if known is not None and v.type.ndim == a.type.ndim:
-            self._found[key_of(v)] = v, known[1]
+        entry = self._found.get(key_of(a))
+        if entry is not None and v.type.ndim == a.type.ndim:
+            self._found[key_of(v)] = v, entry[1]
         return v
 
     def within(self, a: Variable, fn: Callable[[Variable], Variable]) -> Variable:
@@ -183,27 +183,27 @@ class Supports:
         if second.asked is not True and self.is_regular(a):
             second = normalized(second._replace(asked=True))
         if undefined is False and first is EVERYWHERE and second is EVERYWHERE:
-            made = inside(a, lambda x: product(x, b))
-            return self.same(made, a) if other is EVERYWHERE else made
+            multiple = inside(a, lambda x: product(x, b))
+            return self.same(multiple, a) if other is EVERYWHERE else multiple
         written = self._by_place(a, b, FEW, turns=turns)
         if written is not None:
             return written
         if second is EVERYWHERE:
-            selected, asked = first.selected, first.asked
+            selected, condition = first.selected, first.asked
         else:
-            selected, asked = both(first.selected, second.selected), both(first.asked, second.asked)
-        if selected is False or asked is False:
+            selected, condition = both(first.selected, second.selected), both(first.asked, second.asked)
+        if selected is False or condition is False:
             return None
         if undefined is not False:
             b = where(undefined, numpy_dtype(b.type.dtype).type(np.nan), b)
         if not isinstance(selected, bool):
             a, b = stripped(a, selected), stripped(b, selected)
-        found = product(a, b, first.asked, second.asked)
+        value = product(a, b, first.asked, second.asked)
         if isinstance(selected, bool):
-            return found
-        if asked is True and first is one and second is other and not self.kinks:
-            return self.chosen(selected, found)
-        return or_zero(selected, found)
+            return value
+        if condition is True and first is one and second is other and not self.kinks:
+            return self.chosen(selected, value)
+        return or_zero(selected, value)
 
     def _is_chosen(self, a: Variable, support: Support) -> bool:
         """Whether a value is a choice between another and 0, by its selection, of which all is asked for."""
@@ -214,9 +214,9 @@ class Supports:
 
     def chosen(self, c: Variable, x: Variable) -> Variable:
         """A value where a condition holds that is its selection, or a narrower one, and else 0."""
-        found = or_zero(c, x)
-        self.set(found, Support(narrow(found.inputs[0])))
-        return found
+        value = or_zero(c, x)
+        self.set(value, Support(narrow(value.inputs[0])))
+        return value
 
     def matmul(self, a: Variable, b: Variable) -> Variable | None:
         """The matrix product; what one operand is 0 by selection in, or is not asked for, meets nothing of the other.
@@ -242,8 +242,8 @@ class Supports:
             a = asked_opposite(_opposite(a, y, left.asked, -1), a)
         if right.asked is not True:
             b = asked_opposite(_opposite(b, x, right.asked, -2), b)
-        found = nan_where(undefined, MatMul()(a, b))
-        return found if isinstance(whole, bool) else where(whole, found, zero_of(found))
+        c = nan_where(undefined, MatMul()(a, b))
+        return c if isinstance(whole, bool) else where(whole, c, zero_of(c))
 
     def _undefined(self, first: Support, a: Variable, second: Support, b: Variable) -> Condition:
         """Which elements of a matrix product have a term with a factor that is NaN, both of whose are asked for."""
@@ -260,11 +260,11 @@ class Supports:
         multiplied by may be infinite.
         """
         first = self._opposite_of(self.of(dy), *factors)
-        selected, asked = (any_along(s, dy, -1) for s in (first.selected, first.asked))
+        selected, condition = (any_along(s, dy, -1) for s in (first.selected, first.asked))
 
         def of_rows(v: Variable, other: float = 0) -> Variable:
             fill = numpy_dtype(v.type.dtype).type(other)
-            s, t = (squeeze(c, -1) if has_axes(c) and v.type.ndim < dy.type.ndim else c for c in (selected, asked))
+            s, t = (squeeze(c, -1) if has_axes(c) and v.type.ndim < dy.type.ndim else c for c in (selected, condition))
             if s is not True:
                 v = where(s, v, fill)
             return v if t is True else asked_opposite(t, v) if not other else where(t, v, fill)
@@ -323,7 +323,7 @@ class Supports:
 
     def leaves_like(self, values: Sequence[Variable]) -> list[Variable]:
         """A leaf for each value but constants, with its type and lengths, regular and a convention where it is."""
-        made = []
+        leaves = []
         for v in values:
             leaf = v
             if not isinstance(v, Constant):
@@ -332,8 +332,8 @@ class Supports:
                 self.regularity.same(leaf, v)
                 if self.kinks:
                     self.set(leaf, self.of(v))
-            made.append(leaf)
-        return made
+            leaves.append(leaf)
+        return leaves
 
     def inside(self, inner: Sequence[Variable], operands: Sequence[Variable]) -> Supports:
         """Supports of what an inner graph makes of its inputs, which have the values of operands."""
@@ -372,13 +372,13 @@ class Supports:
         checks: Sequence[Check],
     ) -> list[Variable | None]:
         """One call of a graph with these results, whose supports come out beside them."""
-        kept = [v for v in results if v is not None]
-        if not kept:
+        values = [v for v in results if v is not None]
+        if not values:
             return [None] * len(results)
-        beside = inside.places(dict(enumerate(kept)))
-        graph = freeze([*leaves, *(leaf for leaf, _ in flags)], [*kept, *beside.values()], checks)
+        beside = inside.places(dict(enumerate(values)))
+        graph = freeze([*leaves, *(leaf for leaf, _ in flags)], [*values, *beside.values()], checks)
         outputs = apply(Call(graph), [*operands, *(s for _, s in flags)])
-        told = self.told(dict(enumerate(outputs[: len(kept)])), outputs[len(kept) :], beside)
+        told = self.told(dict(enumerate(outputs[: len(values)])), outputs[len(values) :], beside)
         rest = iter(told.values())
         return [None if v is None else next(rest) for v in results]
 
@@ -414,14 +414,14 @@ def _read(reader: Reader, node: Apply, parts: Sequence[Support], *, kinks: bool)
             if one.asked is not True:
                 parts = asked_where_selected(parts, node.op)
                 break
-    found = []
+    fields = []
     for field, plain in enumerate(EVERYWHERE):
         conditions = [one[field] for one in parts]
         said = conditions[0] if len(conditions) == 1 or conditions[0] is conditions[-1] else None
-        found.append(plain if said is plain and not reader.makes else read(reader, node, conditions, field))
+        fields.append(plain if said is plain and not reader.makes else read(reader, node, conditions, field))
     if of_terms is not None:
-        found[ASKED] = of_terms(node, [one.asked for one in parts])
-    return normalized(Support._make(found))
+        fields[ASKED] = of_terms(node, [one.asked for one in parts])
+    return normalized(Support._make(fields))
 
 
 def flag_of(v: Variable, *, whole: bool) -> Variable:
@@ -431,9 +431,9 @@ def flag_of(v: Variable, *, whole: bool) -> Variable:
 
 def _opposite(v: Variable, other: Variable, s: Condition, free: int) -> Condition:
     """Where a factor of a matrix product is opposite of what a condition holds of along the other's free axis."""
-    found = any_along(s, other, free)
+    mask = any_along(s, other, free)
     repeated = tuple(k - v.type.ndim for k, n in enumerate(v.type.shape[:-2]) if n == 1 and not same(other.shape[k], 1))
-    if has_axes(found) and repeated:  # what is shared by many products is kept where one of them needs it
-        found = computed(Reduce(logical_or, repeated), found)
-        found = expand_dims_at(found, repeated) if isinstance(found, Variable) else found
-    return matrix_transpose(found) if has_axes(found) else found
+    if has_axes(mask) and repeated:  # what is shared by many products is kept where one of them needs it
+        mask = computed(Reduce(logical_or, repeated), mask)
+        mask = expand_dims_at(mask, repeated) if isinstance(mask, Variable) else mask
+    return matrix_transpose(mask) if has_axes(mask) else mask

@@ -70,15 +70,15 @@ class Opened(NamedTuple):
 def opened(graph: FrozenGraph) -> Opened:
     """A graph over variables of its own, the same ones while the same rules are in force."""
     rules = _rules_in_force()
-    found: Opened | None = graph.opened(rules)
-    if found is None:
+    entry: Opened | None = graph.opened(rules)
+    if entry is None:
         inputs = [Variable(t) for t in graph.input_types]
         written, checks = graph.instantiate_with_checks(inputs)
         outputs = stable(written, inputs)[0]
         kinks = any(has_kinks(node) for node, _ in sorted_applies(outputs))
-        found = Opened(inputs, written, checks, outputs, leaves_below(outputs, inputs), kinks, {})
-        graph.keep_opened(rules, found)
-    return found
+        entry = Opened(inputs, written, checks, outputs, leaves_below(outputs, inputs), kinks, {})
+        graph.keep_opened(rules, entry)
+    return entry
 
 
 def has_kinks(node: Apply) -> bool:
@@ -89,15 +89,15 @@ def has_kinks(node: Apply) -> bool:
 
 def leaves_below(outputs: Sequence[Variable | None], leaves: Sequence[Variable]) -> list[int]:
     """Of each value the leaves on which it depends through floating values, as bits."""
-    found = {key_of(v): 1 << k for k, v in enumerate(leaves) if is_inexact(v.type.dtype)}
-    for node, _ in sorted_applies([v for v in outputs if v is not None], known=leaves):
+    bits = {key_of(v): 1 << k for k, v in enumerate(leaves) if is_inexact(v.type.dtype)}
+    for node, _ in sorted_applies([v for v in outputs if v is not None], boundary=leaves):
         below = 0
         for v in node.inputs:
-            below |= found.get(key_of(v), 0)
+            below |= bits.get(key_of(v), 0)
         for k, t in enumerate(node.types):
             if below and is_inexact(t.dtype):
-                found[id(node), k + 1] = below
-    return [0 if v is None else found.get(key_of(v), 0) for v in outputs]
+                bits[id(node), k + 1] = below
+    return [0 if v is None else bits.get(key_of(v), 0) for v in outputs]
 
 
 class _Sweep:
@@ -139,20 +139,20 @@ class _Sweep:
             elif below is None and type(v) is Constant and not v.type.shape:
                 key = v.key
             identity.append(key)
-        twin, known = self.equal.get(identified := tuple(identity), (node, results))
+        twin, twin_results = self.equal.get(identified := tuple(identity), (node, results))
         if twin is not node:
-            made: Sequence[Variable | None] = [
+            values: Sequence[Variable | None] = [
                 u if v is None or u is not None else Variable(t, twin, k)
-                for k, (v, u, t) in enumerate(zip(results, known, twin.types, strict=True))
+                for k, (v, u, t) in enumerate(zip(results, twin_results, twin.types, strict=True))
             ]
         else:
-            made = results
+            values = results
             if changed or (leads and node.key in self.rules):
-                made = self._made(node, results, operands, changed, leads)
-            self.equal[identified] = node, made
-        if not leads and made is results and not self.fenced:
+                values = self._made(node, results, operands, changed, leads)
+            self.equal[identified] = node, values
+        if not leads and values is results and not self.fenced:
             return
-        for k, new in enumerate(made):
+        for k, new in enumerate(values):
             key = id(node), k + 1
             barrier = self.fenced.get(key)
             if barrier is not None:

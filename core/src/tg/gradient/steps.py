@@ -43,7 +43,7 @@ def pulled_step(
     flows: Mapping[int, Variable],
     carries: int,
     supports: Supports,
-    known: Callable[[], Sequence[int]],
+    regularity: Callable[[], Sequence[int]],
 ) -> Step | None:
     """The pullback of a step; None where nothing flows.
 
@@ -51,15 +51,15 @@ def pulled_step(
 
     Args:
         flows: the cotangents of its results, by number.
-        known: gives what is known of its operands.
+        regularity: gives what is known of its operands.
     """
-    inner, made = body.inputs, body.outputs
+    inner, outs = body.inputs, body.outputs
 
     def sweep(moving: set[int], places: Mapping[Place, bool], regular: Regular) -> Step:
-        given = {k: Variable(made[k].type) for k in sorted({*flows, *moving})}
-        inside, flags, stated = inside_graph(given, places, inner, known, regular, kinks=supports.kinks)
-        found = cotangents_of([made[k] for k in given], stated, inner, inner, supports=inside)
-        return Step(given, found, sorted(moving), inside, flags, places)
+        leaves = {k: Variable(outs[k].type) for k in sorted({*flows, *moving})}
+        inside, flags, stated = inside_graph(leaves, places, inner, regularity, regular, kinks=supports.kinks)
+        dxs = cotangents_of([outs[k] for k in leaves], stated, inner, inner, supports=inside)
+        return Step(leaves, dxs, sorted(moving), inside, flags, places)
 
     reads = {k: [j for j in range(carries) if below >> j & 1] for k, below in enumerate(body.reads)}
     swept = _regular(sweep, supports.known(flows), carries)
@@ -73,18 +73,18 @@ def pushed_step(
     tangents: Sequence[Variable | None],
     carries: int,
     supports: Supports,
-    known: Callable[[], Sequence[int]],
+    regularity: Callable[[], Sequence[int]],
 ) -> Step:
     """The pushforward of a step, for tangents of its operands."""
-    inner, made = body.inputs, body.outputs
+    inner, outs = body.inputs, body.outputs
     some = {k: t for k, t in enumerate(tangents) if t is not None}
     others = [k for k in some if k >= carries]
 
     def sweep(moving: set[int], places: Mapping[Place, bool], regular: Regular) -> Step:
         flows = {k: Variable(inner[k].type) for k in (*sorted(moving), *others)}
-        inside, flags, stated = inside_graph(flows, places, inner, known, regular, kinks=supports.kinks)
-        found = tangents_of(made, [inner[k] for k in flows], stated, inner, supports=inside)
-        return Step(flows, found, sorted(moving), inside, flags, places)
+        inside, flags, stated = inside_graph(flows, places, inner, regularity, regular, kinks=supports.kinks)
+        ts = tangents_of(outs, [inner[k] for k in flows], stated, inner, supports=inside)
+        return Step(flows, ts, sorted(moving), inside, flags, places)
 
     reads = {j: [k for k in range(carries) if body.reads[k] >> j & 1] for j in range(len(inner))}
     return _closed(
@@ -93,15 +93,17 @@ def pushed_step(
 
 
 def _regular(
-    sweep: Callable[[set[int], Mapping[Place, bool], Regular], Step], known: Regular, carries: int
+    sweep: Callable[[set[int], Mapping[Place, bool], Regular], Step], regularity: Regular, carries: int
 ) -> Callable[[set[int], Mapping[Place, bool]], Step]:
     """A sweep of a step that takes carries for regular only where a step keeps them so, as far as that was needed."""
     irregular: set[int] = set()
 
     def swept(moving: set[int], places: Mapping[Place, bool]) -> Step:
         while True:
-            told = {k: fn for k, fn in known.items() if k >= carries}
-            told |= {k: functools.partial(_of_carry, None if k in irregular else known.get(k, _zeros)) for k in moving}
+            told = {k: fn for k, fn in regularity.items() if k >= carries}
+            told |= {
+                k: functools.partial(_of_carry, None if k in irregular else regularity.get(k, _zeros)) for k in moving
+            }
             step = sweep(moving, places, told)
             lost = {
                 k
@@ -174,16 +176,16 @@ def _more(step: Step, flows: set[int], carries: int) -> dict[Place, bool]:
     return grown(step.places, step.inside, step.found, taking, taking - flows)
 
 
-def _reached(given: set[int], reads: Mapping[int, Sequence[int]]) -> set[int]:
+def _reached(starts: set[int], reads: Mapping[int, Sequence[int]]) -> set[int]:
     """What can be come to from some numbers."""
-    found: set[int] = set()
-    stack = sorted(given)
+    reachable: set[int] = set()
+    stack = sorted(starts)
     while stack:
         for k in reads.get(stack.pop(), ()):
-            if k not in found:
-                found.add(k)
+            if k not in reachable:
+                reachable.add(k)
                 stack.append(k)
-    return found
+    return reachable
 
 
 def _reading(step: Step, carries: int) -> dict[int, list[int]]:

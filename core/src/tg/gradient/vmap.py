@@ -72,24 +72,24 @@ def _mapped(f: Callable[..., Any], arguments: tuple[Any, ...], in_axes: Any, out
         raise InputError(message(text))
     axes = repeated_over(arguments, in_axes, _is_axis, "vmap: in_axes")
     names = [f"argument {path.removeprefix('[').replace(']', '', 1)}" for path in paths(structure)]
-    given: dict[int, _Mapped] = {}
+    inputs: dict[int, _Mapped] = {}
     for k, (leaf, axis, name) in enumerate(zip(leaves, axes, names, strict=True)):
         if axis is not None:
             v = as_variable(leaf)
             front = axis_from_end(axis, v.type.ndim, f"vmap: {name}")
-            given[k] = _Mapped(moveaxis(v, front, 0), f"axis {axis} of {name}")
-    if not given:
+            inputs[k] = _Mapped(moveaxis(v, front, 0), f"axis {axis} of {name}")
+    if not inputs:
         raise InputError(message("vmap: in_axes: found no mapped argument, needed one"))
-    size, batches = _agreeing(given)
+    size, batches = _agreeing(inputs)
     elements = {k: TOOLS.element(v) for k, v in batches.items()}
-    with repeated("vmap", {id(v): given[k].variable for k, v in elements.items()}):
+    with repeated("vmap", {id(v): inputs[k].variable for k, v in elements.items()}):
         result = f(*structure(iter([elements.get(k, leaf) for k, leaf in enumerate(leaves)])))
     outputs, shape = flatten(result)
     places = repeated_over(result, out_axes, _is_axis, "vmap: out_axes")
     values = {id(elements[k]): v for k, v in batches.items()}
-    found, flags = spread([as_variable(v) for v in outputs], values, size)
+    results, flags = spread([as_variable(v) for v in outputs], values, size)
     labels = [f"result{path}" for path in paths(shape)]
-    each = zip(found, flags, places, labels, strict=True)
+    each = zip(results, flags, places, labels, strict=True)
     return shape(iter([_placed(v, has_batch, size, axis, name) for v, has_batch, axis, name in each]))
 
 
@@ -100,28 +100,28 @@ def _placed(v: Variable, batched: bool, size: int | Length, axis: int | None, na
             text = f"vmap: out_axes: found None for {name}, which depends on the element, needed an axis"
             raise InputError(message(text))
         return v
-    found = TOOLS.lead(v, batched, size)
-    return moveaxis(found, 0, axis_from_end(axis, found.type.ndim, f"vmap: {name}"))
+    value = TOOLS.lead(v, batched, size)
+    return moveaxis(value, 0, axis_from_end(axis, value.type.ndim, f"vmap: {name}"))
 
 
-def _agreeing(given: dict[int, _Mapped]) -> tuple[int | Length, dict[int, Variable]]:
+def _agreeing(arguments: dict[int, _Mapped]) -> tuple[int | Length, dict[int, Variable]]:
     """The length of the mapped axes, and the arguments, of which it is made sure that they have it.
 
     Raises:
         ShapeError: two are known to differ.
     """
-    lengths = [(v.shape[0], label) for v, label in given.values()]
-    known = [pair for pair in lengths if type(pair[0]) is int]
-    size, first = (known or lengths)[0]
-    for n, label in known:
+    lengths = [(v.shape[0], label) for v, label in arguments.values()]
+    static = [pair for pair in lengths if type(pair[0]) is int]
+    size, first = (static or lengths)[0]
+    for n, label in static:
         if n != size:
             raise ShapeError(message(f"vmap: lengths differ: {first} has {size}, {label} has {n}"))
-    found = {}
-    for k, (v, label) in given.items():
+    values = {}
+    for k, (v, label) in arguments.items():
         what = f"vmap: {first} and {label}"
-        found[k] = v if same(v.shape[0], size) else specify_shape(v, (size, *v.shape[1:]), what)
-    return size, found
+        values[k] = v if same(v.shape[0], size) else specify_shape(v, (size, *v.shape[1:]), what)
+    return size, values
 
 
-def _is_axis(given: Any) -> bool:
-    return given is None or (isinstance(given, numbers.Integral) and not isinstance(given, bool))
+def _is_axis(value: Any) -> bool:
+    return value is None or (isinstance(value, numbers.Integral) and not isinstance(value, bool))

@@ -66,14 +66,14 @@ class Descriptor(Frozen):
         if not self.inner:
             return self._error(values, "")
         number, shown, steps = values[0], values[1 : 1 + STATUS_VALUES], iter(values[1 + STATUS_VALUES :])
-        found: Descriptor = self
+        descriptor: Descriptor = self
         loops: list[tuple[tuple[int, ...], int]] = []
-        while found.inner:
-            if found.told is not None:
-                loops += [(found.told, step) for step in itertools.islice(steps, 1)]
-            number, place = divmod(number, len(found.inner) + 1)
-            found = found.inner[place - 1]
-        return found._error(shown, _steps_text(loops))
+        while descriptor.inner:
+            if descriptor.told is not None:
+                loops += [(descriptor.told, step) for step in itertools.islice(steps, 1)]
+            number, place = divmod(number, len(descriptor.inner) + 1)
+            descriptor = descriptor.inner[place - 1]
+        return descriptor._error(shown, _steps_text(loops))
 
     def _error(self, values: Sequence[int], steps: str) -> Exception:
         loc = getattr(self, "loc", None)
@@ -88,15 +88,15 @@ def _steps_text(loops: Iterable[tuple[tuple[int, ...], int]]) -> str:
     Args:
         loops: those around it, the outermost first: what each tells of its steps, and the step.
     """
-    found, before = [], 0
+    numbers, before = [], 0
     for told, step in loops:
         if told:
             stride, start = told
             before += start + stride * step
             if stride == 1:
-                found.append(before)
+                numbers.append(before)
                 before = 0
-    return " of the loop in step ".join(str(step) for step in reversed(found))
+    return " of the loop in step ".join(str(step) for step in reversed(numbers))
 
 
 def _described(
@@ -128,16 +128,16 @@ def shapes_first(checks: Iterable[Check]) -> list[Check]:
     that, or an op would be named that is not at fault.
     """
     checks = list(checks)
-    known: dict[int, int] = {}
-    sources = [source_of(check.condition, known) for check in checks]
+    memo: dict[int, int] = {}
+    sources = [source_of(check.condition, memo) for check in checks]
     compared: dict[int, int] = {}  # lengths of inputs: the last check that compares them with what scalars decide
-    asked = -1
+    last = -1
     for k, (check, source) in enumerate(zip(checks, sources, strict=True)):
         if source == SCALARS and check.descriptor.error == "ShapeError":
             compared.update(dict.fromkeys(_lengths_of_inputs(check.condition), k))
         elif source == SHAPES and compared:
-            asked = max([asked, *(compared.get(n, -1) for n in _lengths_of_inputs(check.condition))])
-    is_late = [source > (SCALARS if k <= asked else SHAPES) for k, source in enumerate(sources)]
+            last = max([last, *(compared.get(n, -1) for n in _lengths_of_inputs(check.condition))])
+    is_late = [source > (SCALARS if k <= last else SHAPES) for k, source in enumerate(sources)]
     return [checks[k] for k in sorted(range(len(checks)), key=is_late.__getitem__)]
 
 
@@ -185,42 +185,42 @@ def checks_of(node: Apply) -> tuple[Check, ...]:
     return (*checks, Check(condition, shown, Descriptor("TgError", "", None, inner, told=told)))
 
 
-def source_of(scalar: Variable, known: dict[int, int] | None = None) -> int:
+def source_of(scalar: Variable, memo: dict[int, int] | None = None) -> int:
     """What a scalar is computed of: `SHAPES`, lengths of inputs and constants; `SCALARS` besides; or `ARRAYS` too.
 
     Args:
-        known: what was found before, by the ids of scalars.
+        memo: what was found before, by the ids of scalars.
     """
-    known = {} if known is None else known
+    memo = {} if memo is None else memo
     stack = [scalar]
     while stack:
         v = stack.pop()
         if v.apply is None:
-            known[id(v)] = SHAPES if isinstance(v, Constant) else SCALARS
+            memo[id(v)] = SHAPES if isinstance(v, Constant) else SCALARS
         elif any(u.type.ndim for u in v.apply.inputs):
-            known[id(v)] = SHAPES if _is_length_of_input(v.apply) else ARRAYS
-        elif waiting := [u for u in v.apply.inputs if id(u) not in known]:
+            memo[id(v)] = SHAPES if _is_length_of_input(v.apply) else ARRAYS
+        elif waiting := [u for u in v.apply.inputs if id(u) not in memo]:
             stack += (v, *waiting)
         else:
-            known[id(v)] = max([known[id(u)] for u in v.apply.inputs], default=SHAPES)
-    return known[id(scalar)]
+            memo[id(v)] = max([memo[id(u)] for u in v.apply.inputs], default=SHAPES)
+    return memo[id(scalar)]
 
 
 def _lengths_of_inputs(scalar: Variable) -> set[int]:
     """The ids of the lengths of inputs that a scalar is computed of, which looks at no array's values."""
-    found: set[int] = set()
-    seen: set[int] = set()
+    ids: set[int] = set()
+    visited: set[int] = set()
     stack = [scalar]
     while stack:
         v = stack.pop()
-        if v.apply is None or id(v) in seen:
+        if v.apply is None or id(v) in visited:
             continue
-        seen.add(id(v))
+        visited.add(id(v))
         if any(u.type.ndim for u in v.apply.inputs):
-            found.add(id(v))
+            ids.add(id(v))
         else:
             stack.extend(v.apply.inputs)
-    return found
+    return ids
 
 
 def _is_length_of_input(node: Apply) -> bool:

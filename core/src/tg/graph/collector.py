@@ -47,9 +47,9 @@ def paused(function: Callable[P, T]) -> Callable[P, T]:
         for hold in map(_Hold, (Guard(),), (_enable,)):
             _holds[get_ident()] = hold
             gc.disable()
-            found = function(*args, **kwargs)
+            result = function(*args, **kwargs)
         _holds.pop(get_ident(), None)
-        return found
+        return result
 
     return called
 

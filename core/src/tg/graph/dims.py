@@ -39,13 +39,13 @@ def named_type(v: Variable) -> TensorType:
 
 def _places(inputs: Sequence[Variable]) -> Iterator[tuple[Place, Length, str]]:
     """The axes whose lengths have names, plain ones first, each with what messages call it."""
-    found = [
+    places = [
         ((k, axis), n, f"{v.name or f'input {k}'} axis {axis}")
         for k, v in enumerate(inputs)
         for axis, n in enumerate(v.lengths)
         if type(n) is Length and is_named(n)
     ]
-    yield from sorted(found, key=lambda place: type(place[1].atom) is not NamedLength)
+    yield from sorted(places, key=lambda place: type(place[1].atom) is not NamedLength)
 
 
 def tied(inputs: Sequence[Variable]) -> dict[Place, tuple[Place, ...]]:
@@ -90,11 +90,11 @@ class Dims:
         Raises:
             InputError: no input has a length of this name alone.
         """
-        found = self.lengths.get(name)
-        if found is None:
+        value = self.lengths.get(name)
+        if value is None:
             text = f"dim {name}: found no input that has it, needed one whose length is {name} alone"
             raise InputError(message(text, hint=f'tg.vector("x", shape=({name},)) has it'))
-        return found
+        return value
 
 
 def bind(graph: FunctionGraph, inputs: Sequence[Variable]) -> Dims:

@@ -125,20 +125,20 @@ def closure(names: Iterable[str], dtype: str) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _closure(names: frozenset[str], dtype: str) -> frozenset[str]:
-    found = set(names) | of_dtype(dtype)
+    facts = set(names) | of_dtype(dtype)
     if is_complex(dtype):
-        found = {name for name in found if not FACTS[name].ordered}
+        facts = {name for name in facts if not FACTS[name].ordered}
     size = -1
-    while size != len(found):
-        size = len(found)
-        for name in tuple(found):
-            found.update(FACTS[name].implies)
-        found.update(name for needed, name in TOGETHER if found.issuperset(needed) and _has(name, dtype))
-        if "nonzero" in found:
-            found.add("no_negative_zero" if not is_complex(dtype) else "nonzero")
-        if not is_complex(dtype) and found & {"symmetric", "hermitian"}:
-            found |= {"symmetric", "hermitian"}
-    return frozenset(found)
+    while size != len(facts):
+        size = len(facts)
+        for name in tuple(facts):
+            facts.update(FACTS[name].implies)
+        facts.update(name for needed, name in TOGETHER if facts.issuperset(needed) and _has(name, dtype))
+        if "nonzero" in facts:
+            facts.add("no_negative_zero" if not is_complex(dtype) else "nonzero")
+        if not is_complex(dtype) and facts & {"symmetric", "hermitian"}:
+            facts |= {"symmetric", "hermitian"}
+    return frozenset(facts)
 
 
 def _has(name: str, dtype: str) -> bool:
@@ -183,10 +183,10 @@ def _holds_of_data(name: str, c: Constant) -> bool:
 
 def elements_of(*values: Variable) -> frozenset[str]:
     """The facts of elements, wherever they stand, that all of some values have."""
-    found = ELEMENT
+    facts = ELEMENT
     for v in values:
-        found = found & facts_of(v)
-    return found
+        facts = facts & facts_of(v)
+    return facts
 
 
 EXCLUDE: Final = (
@@ -203,8 +203,8 @@ def possible(names: Iterable[str], t: TensorType) -> frozenset[str]:
         ShapeError: a fact of square matrices is claimed of another shape.
         InputError: there is no such fact, or two exclude one another.
     """
-    found = frozenset(names)
-    for name in sorted(found):
+    facts = frozenset(names)
+    for name in sorted(facts):
         fact = FACTS.get(name)
         if fact is None:
             close = difflib.get_close_matches(name, FACTS, 1)
@@ -218,9 +218,9 @@ def possible(names: Iterable[str], t: TensorType) -> frozenset[str]:
         if fact.matrix and (len(lengths) < 2 or (None not in lengths and lengths[0] != lengths[1])):
             raise ShapeError(message(f"assume: {name}: found {t}, needed square matrices in the last two axes"))
     for a, b in EXCLUDE:
-        if closure(found, t.dtype) >= {a, b}:
-            raise InputError(message(f"assume: found {', '.join(sorted(found))}: {a} excludes {b}"))
-    return found
+        if closure(facts, t.dtype) >= {a, b}:
+            raise InputError(message(f"assume: found {', '.join(sorted(facts))}: {a} excludes {b}"))
+    return facts
 
 
 def forget(v: Variable) -> None:
@@ -236,8 +236,8 @@ def _facts(v: Variable) -> frozenset[str]:
     node = v.apply
     if node is None or type(node.op).facts is Op.facts:
         return closure(assumed, dtype)
-    found = node.op.facts(node.inputs)[v.index]
-    return closure(assumed.union(found) if assumed else found, dtype)
+    facts = node.op.facts(node.inputs)[v.index]
+    return closure(assumed.union(facts) if assumed else facts, dtype)
 
 
 def _of_data(c: Constant) -> frozenset[str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def frozen_of(graph: FunctionGraph) -> FrozenGraph:
     """The graph, its values numbered: inputs, constants, then the results of what its outputs and checks need."""
-    applies = [node for node, _ in sorted_applies(graph.roots, known=graph.inputs)]
+    applies = [node for node, _ in sorted_applies(graph.roots, boundary=graph.inputs)]
     number: dict[int, int] = {id(v): k for k, v in enumerate(graph.inputs)}
     constants: list[Constant] = []
     for v in itertools.chain(itertools.chain.from_iterable([node.inputs for node in applies]), graph.roots):

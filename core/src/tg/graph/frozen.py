@@ -228,12 +228,12 @@ class FrozenGraph:
 
     def opened(self, way: object) -> Any:
         """This graph over variables, as derivatives are taken of it; None until it has been opened in this way."""
-        known, found = self._opened
-        return found if known is way else None
+        key, value = self._opened
+        return value if key is way else None
 
-    def keep_opened(self, way: object, found: object) -> None:
+    def keep_opened(self, way: object, value: object) -> None:
         """Keep this graph over variables, opened in one way: of this object alone, not of copies."""
-        object.__setattr__(self, "_opened", (way, found))
+        object.__setattr__(self, "_opened", (way, value))
 
     @property
     def structure(self) -> tuple[object, ...]:
@@ -250,11 +250,11 @@ class FrozenGraph:
     @property
     def digest(self) -> int:
         """The hash of the structure, computed once."""
-        found = self._digest
-        if found is None:
-            found = hash(self.structure)
-            object.__setattr__(self, "_digest", found)
-        return found
+        value = self._digest
+        if value is None:
+            value = hash(self.structure)
+            object.__setattr__(self, "_digest", value)
+        return value
 
     def __hash__(self) -> int:
         return self.digest
@@ -279,11 +279,11 @@ class FrozenGraph:
 
         Unknown lengths count as different from 1, and lengths that a check makes equal are one length.
         """
-        found = self._symbolic
-        if found is None:
-            found = _symbolic_types(self)
-            object.__setattr__(self, "_symbolic", found)
-        return found
+        types = self._symbolic
+        if types is None:
+            types = _symbolic_types(self)
+            object.__setattr__(self, "_symbolic", types)
+        return types
 
     def deciding_lengths(self, number: int) -> frozenset[int]:
         """The values that decide how long a value is: -1 for any that is no input; lengths of inputs are none."""
@@ -334,11 +334,11 @@ class FrozenGraph:
         keep = set(self.outputs)
         for check in self.checks:
             keep.update((check.condition, *check.values))
-        seen: set[int] = set(range(self.arity + len(self.constants))) | keep
+        live: set[int] = set(range(self.arity + len(self.constants))) | keep
         uses: list[tuple[int, ...]] = []
         for node in reversed(self.nodes):
-            dying = [k for k in dict.fromkeys((*node.inputs, *node.outputs)) if k not in seen]
-            seen.update(dying)
+            dying = [k for k in dict.fromkeys((*node.inputs, *node.outputs)) if k not in live]
+            live.update(dying)
             uses.append(tuple(dying))
         return tuple(reversed(uses))
 
@@ -386,16 +386,16 @@ def _inferred(
     resolve: Callable[[int | Length], int | Length],
 ) -> list[TensorType]:
     """The one shape rule run over a graph."""
-    found = [*inputs, *frozen.types[frozen.arity : frozen.arity + len(frozen.constants)]]
+    types = [*inputs, *frozen.types[frozen.arity : frozen.arity + len(frozen.constants)]]
     values: dict[int, int | Length] = {}
     for node in frozen.nodes:
-        given: list[object] = [found[k] for k in node.inputs]
+        arguments: list[object] = [types[k] for k in node.inputs]
         for position in node.op.size_operands(len(node.inputs)):
-            given[position] = resolve(_value(frozen, node.inputs[position], values, slots))
-        for number, t in zip(node.outputs, node.op.infer(*given), strict=True):
-            found.append(_with_atoms(_more_precise(t, frozen.types[number], resolve), slots[number]))
-        _note_length_value(node, frozen, found, values, slots)
-    return found
+            arguments[position] = resolve(_value(frozen, node.inputs[position], values, slots))
+        for number, t in zip(node.outputs, node.op.infer(*arguments), strict=True):
+            types.append(_with_atoms(_more_precise(t, frozen.types[number], resolve), slots[number]))
+        _note_length_value(node, frozen, types, values, slots)
+    return types
 
 
 def _with_atoms(t: TensorType, slot: ValueSlot) -> TensorType:
@@ -438,13 +438,13 @@ class _Operand:
 def _note_length_value(
     node: Node,
     frozen: FrozenGraph,
-    found: Sequence[TensorType],
+    types: Sequence[TensorType],
     values: dict[int, int | Length],
     slots: Sequence[ValueSlot],
 ) -> None:
     if len(node.outputs) != 1 or frozen.types[node.outputs[0]] != LENGTH_TYPE:
         return
-    operands: Any = [_Operand(k, found[k], frozen.types[k]) for k in node.inputs]
+    operands: Any = [_Operand(k, types[k], frozen.types[k]) for k in node.inputs]
     value = node.op.length_value(operands, lambda v: _value(frozen, v.number, values, slots))  # type: ignore[attr-defined]
     if value is not None and not is_large(value):
         values[node.outputs[0]] = value

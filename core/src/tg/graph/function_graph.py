@@ -101,19 +101,19 @@ class FunctionGraph:
         """
         graph = cls(input_types(inputs, frozenset(ones)), [v.name for v in inputs])
         graph.keeps_derivatives = keeps_derivatives
-        known: Known = {id(v): w for v, w in zip(inputs, graph.inputs, strict=True)}
+        memo: Known = {id(v): w for v, w in zip(inputs, graph.inputs, strict=True)}
         with graph.needs, locs.at(None):
             if any(type(n) is Length for v in inputs for n in v.lengths):
                 graph.dims = bind(graph, inputs)
-            asked = [v for check in checks for v in (check.condition, *check.values)]
-            for node, results in sorted_applies([*outputs, *asked], known=inputs):
+            check_values = [v for check in checks for v in (check.condition, *check.values)]
+            for node, results in sorted_applies([*outputs, *check_values], boundary=inputs):
                 locs.fix(node.loc)
-                import_apply(graph, node, results, known)
-            graph.outputs = tuple(imported(graph, v, known) for v in outputs)
-            import_checks(graph, checks, known)
+                import_apply(graph, node, results, memo)
+            graph.outputs = tuple(imported(graph, v, memo) for v in outputs)
+            import_checks(graph, checks, memo)
         graph._order_checks({})
         if places is not None:
-            places.update({key: v for key, v in known.items() if isinstance(key, int)})
+            places.update({key: v for key, v in memo.items() if isinstance(key, int)})
         return graph
 
     @classmethod
@@ -128,10 +128,10 @@ class FunctionGraph:
                 locs.fix(origin.locs[0] if origin.locs else None)
                 outputs = graph.intern(node.op, tuple([values[i] for i in node.inputs]))
                 values.extend(outputs)
-                made = outputs[0].apply
-                graph.origins[id(made)] = origin
+                maker = outputs[0].apply
+                graph.origins[id(maker)] = origin
                 if node.outputs[0] in frozen.names:
-                    graph.names[id(made)] = frozen.names[node.outputs[0]]
+                    graph.names[id(maker)] = frozen.names[node.outputs[0]]
         graph.outputs = tuple(values[k] for k in frozen.outputs)
         for k, facts in frozen.assumed.items():
             graph.assume(values[k], facts)
@@ -142,9 +142,9 @@ class FunctionGraph:
 
     def assume(self, v: Variable, names: frozenset[str]) -> None:
         """Keep facts that are promised of a value of this graph; what a constant is can be seen."""
-        known = getattr(v, "assumed", NONE)
-        if not names <= known and not isinstance(v, Constant):
-            v.assumed = names | known
+        facts = getattr(v, "assumed", NONE)
+        if not names <= facts and not isinstance(v, Constant):
+            v.assumed = names | facts
             forget(v)
             self.assumes = True
 
@@ -256,8 +256,8 @@ class FunctionGraph:
         elif check.descriptor.inner:
             self.checks[place] = check
         elif check.descriptor.stated:
-            known = self.checks[place]
-            self.checks[place] = known._replace(descriptor=known.descriptor.as_stated())
+            first = self.checks[place]
+            self.checks[place] = first._replace(descriptor=first.descriptor.as_stated())
 
     def absorb(self, root: Variable) -> Variable:
         """Intern an expression built over values of this graph."""
@@ -272,15 +272,15 @@ class FunctionGraph:
         if commutes and type(operands[0]) is Constant and type(operands[-1]) is not Constant:
             operands = operands[::-1]
         key = (op, tuple(map(id, operands)))
-        found = self._table.get(key)
-        if found is None and commutes:
-            found = self._table.get((op, key[1][::-1]))
-        if found is None:
+        outputs = self._table.get(key)
+        if outputs is None and commutes:
+            outputs = self._table.get((op, key[1][::-1]))
+        if outputs is None:
             if like is not None and like.op is op:
-                found = self._typed_like(like, operands)
-            found = found or self._typed(op, operands, like)
-            self._table[key] = self._made[id(found[0].apply)] = found
-        return found
+                outputs = self._typed_like(like, operands)
+            outputs = outputs or self._typed(op, operands, like)
+            self._table[key] = self._made[id(outputs[0].apply)] = outputs
+        return outputs
 
     def _with_ones(self, v: Variable) -> Variable:
         """The value; where lengths are known to be 1 by requirements only, with these stated."""
@@ -297,14 +297,14 @@ class FunctionGraph:
         return self.absorb(NAMESPACE.state_shape(v, [self._resolved_length(n) for n in v.shape]))
 
     def _typed(self, op: Op, operands: tuple[Variable, ...], like: Apply | None) -> tuple[Variable, ...]:
-        known = len(self.needs.found)
+        count = len(self.needs.found)
         types = self._inferred(op, operands)
-        self._needing.update(dict.fromkeys(range(known, len(self.needs.found)), operands))
+        self._needing.update(dict.fromkeys(range(count, len(self.needs.found)), operands))
         node = Apply(op, operands, tuple([t.static for t in types]), locs.here() if like is None else like.loc)
-        found = tuple([Variable(t, node, k) for k, t in enumerate(types)])
-        for v in found:
+        outputs = tuple([Variable(t, node, k) for k, t in enumerate(types)])
+        for v in outputs:
             _own_lengths(v)
-        return found
+        return outputs
 
     def _inferred(self, op: Op, operands: tuple[Variable, ...]) -> tuple[TensorType, ...]:
         """The types of the results, resolved; asked of an op once for operands of the same types."""
@@ -313,12 +313,12 @@ class FunctionGraph:
             return tuple([self._resolved(t) for t in op.infer(*self._operands(op, operands))])
         types = [v.symbolic_type for v in operands]
         key = (op, *map(id, types))
-        found = self._types.get(key)
-        if found is None:
+        entry = self._types.get(key)
+        if entry is None:
             result = tuple([self._resolved(t) for t in op.infer(*map(self._resolved, types))])
-            found = self._types[key] = (result, types)
+            entry = self._types[key] = (result, types)
             self._forget_resolved()
-        return found[0]
+        return entry[0]
 
     def _forget_resolved(self) -> None:
         """Drop what was found before more lengths became known to be equal."""
@@ -329,8 +329,8 @@ class FunctionGraph:
 
     def _typed_like(self, like: Apply, operands: tuple[Variable, ...]) -> tuple[Variable, ...] | None:
         """The results of an apply of this graph on operands of the same types; None where its types do not follow."""
-        known = self._made.get(id(like))
-        if known is None:
+        originals = self._made.get(id(like))
+        if originals is None:
             return None
         for old, new in zip(like.inputs, operands, strict=True):
             if old is not new and not _are_alike(old, new):
@@ -338,19 +338,19 @@ class FunctionGraph:
         if any(operands[k] is not like.inputs[k] for k in like.op.size_operands(len(operands))):
             return None
         node = Apply(like.op, operands, like.types, like.loc)
-        found = []
-        for old in known:
+        outputs = []
+        for old in originals:
             if any(type(n) is Length and _is_own(n, old) for n in old.lengths):
                 return None
-            found.append(Variable(old.type, node, old.index).with_lengths(old.lengths))
-            found[-1]._symbolic = old._symbolic
-        return tuple(found)
+            outputs.append(Variable(old.type, node, old.index).with_lengths(old.lengths))
+            outputs[-1]._symbolic = old._symbolic
+        return tuple(outputs)
 
     def _operands(self, op: Op, operands: tuple[Variable, ...]) -> list[Any]:
-        given: list[Any] = operand_types(op, operands)
+        types: list[Any] = operand_types(op, operands)
         if self.needs.equal:
-            return [self._resolved(t) if type(t) is TensorType else self._resolved_length(t) for t in given]
-        return given
+            return [self._resolved(t) if type(t) is TensorType else self._resolved_length(t) for t in types]
+        return types
 
     def refines(self, new: Variable, old: Variable) -> bool:
         """Whether the type of one value, with all that is known of lengths, refines that of another."""
@@ -366,26 +366,26 @@ class FunctionGraph:
         if type(length) is not Length:
             return length
         self._forget_resolved()
-        found = self._lengths.get(id(length))
-        if found is None:
-            found = self._lengths[id(length)] = (length, self.needs.resolve(length))
-        return found[1]
+        entry = self._lengths.get(id(length))
+        if entry is None:
+            entry = self._lengths[id(length)] = (length, self.needs.resolve(length))
+        return entry[1]
 
     def rewrite(
         self,
         transform: Transform,
         new_checks: list[tuple[Check, Apply]] | None = None,
-        given: Mapping[int, Variable] | None = None,
+        replacements: Mapping[int, Variable] | None = None,
         given_by: str = "",
     ) -> None:
         """One sweep: rebuild everything from the inputs up, replacing what `transform` replaces.
 
         Args:
             new_checks: where `transform` leaves the checks that its replacements need, and what each protects.
-            given: replacements of values by their ids, made first, as the rewrite named `given_by`.
+            replacements: replacements of values by their ids, made first, as the rewrite named `given_by`.
         """
         with self.needs:
-            sweep = Sweep(self, transform, len(self._made), given, given_by)
+            sweep = Sweep(self, transform, len(self._made), replacements, given_by)
             sweep.pass_through(self.roots)
             self.outputs = tuple(sweep.run(self.outputs))
             before, self.checks, self._conditions = self.checks, [], {}
@@ -395,10 +395,10 @@ class FunctionGraph:
             while new_checks or self._handled < len(self.needs.found):
                 self._require_lengths(sweep)
                 if new_checks:
-                    check, made = new_checks.pop(0)
-                    kept = self._add_check(check, sweep)
-                    if kept is not None:
-                        protected[id(kept)] = sweep.result(Variable(made.types[0], made)).apply
+                    check, node = new_checks.pop(0)
+                    condition = self._add_check(check, sweep)
+                    if condition is not None:
+                        protected[id(condition)] = sweep.result(Variable(node.types[0], node)).apply
             self._order_checks(protected)
             if sweep.keep:
                 self._view = None
@@ -421,15 +421,15 @@ class FunctionGraph:
     def _live(self, roots: Sequence[Variable]) -> list[tuple[Variable, ...]]:
         """The results of all applies below the roots, in the order in which they were made: operands first."""
         needed = {id(v.apply) for v in roots}
-        found = []
+        live = []
         for outputs in reversed(self._made.values()):
             node = outputs[0].apply
             if id(node) in needed:
-                found.append(outputs)
+                live.append(outputs)
                 for u in node.inputs:  # type: ignore[union-attr]
                     needed.add(id(u.apply))
-        found.reverse()
-        return found
+        live.reverse()
+        return live
 
     def freeze(self) -> FrozenGraph:
         """The graph as a closed, immutable program."""

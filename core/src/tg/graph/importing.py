@@ -67,7 +67,7 @@ def _expanded(graph: FunctionGraph, op: Op, operands: tuple[Variable, ...]) -> t
     outputs = expansion if isinstance(expansion, tuple) else (expansion,)
     values = (*operands, *graph.inputs)  # an expansion may ask for lengths of inputs
     known: Known = {id(v): v for v in values}
-    for inner, results in sorted_applies(outputs, known=values):
+    for inner, results in sorted_applies(outputs, boundary=values):
         import_apply(graph, inner, results, known)
     return tuple(imported(graph, v, known) for v in outputs)
 
@@ -77,7 +77,7 @@ def _inlined(graph: FunctionGraph, frozen: FrozenGraph, operands: tuple[Variable
     outputs, checks = frozen.instantiate_with_checks(operands)
     known: Known = {id(v): v for v in operands}
     asked = [v for check in checks for v in (check.condition, *check.values)]
-    for inner, results in sorted_applies([*outputs, *asked], known=operands):
+    for inner, results in sorted_applies([*outputs, *asked], boundary=operands):
         import_apply(graph, inner, results, known)
     import_checks(graph, checks, known)
     return tuple(imported(graph, v, known) for v in outputs)

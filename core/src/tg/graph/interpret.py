@@ -37,11 +37,11 @@ def interpret_with_status(frozen: FrozenGraph, arrays: Sequence[Any]) -> tuple[t
 
 def prepared(frozen: FrozenGraph) -> Prepared:
     """The graph made ready to be run many times, once."""
-    found: Prepared | None = frozen.prepared
-    if found is None:
-        found = Prepared(frozen)
-        frozen.keep_prepared(found)
-    return found
+    runner: Prepared | None = frozen.prepared
+    if runner is None:
+        runner = Prepared(frozen)
+        frozen.keep_prepared(runner)
+    return runner
 
 
 @final
@@ -63,14 +63,14 @@ class Prepared:
     def run(self, arrays: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[int, ...]]:
         """The outputs and (), or nothing and the status of the first failing check."""
         frozen, values = self._frozen, [*arrays, *self._constants, *self._places]
-        for perform, inputs, outputs, asked in self._steps:
-            found = perform(*[values[i] for i in inputs])
+        for perform, inputs, outputs, conditions in self._steps:
+            results = perform(*[values[i] for i in inputs])
             if len(outputs) == 1:  # as most have: zip takes as long as NumPy does for a number
-                (values[outputs[0]],) = found
+                (values[outputs[0]],) = results
             else:
-                for number, value in zip(outputs, found, strict=True):
+                for number, value in zip(outputs, results, strict=True):
                     values[number] = value
-            if asked and not all(values[k] for k in asked):
+            if conditions and not all(values[k] for k in conditions):
                 return (), failure(frozen, values)
         status = failure(frozen, values) if frozen.checks else ()
         return (() if status else tuple([values[k] for k in frozen.outputs])), status
@@ -97,22 +97,22 @@ def failure(frozen: FrozenGraph, values: Sequence[Any]) -> tuple[int, ...]:
 
 def evaluate_one(frozen: FrozenGraph, number: int, values: Sequence[Any]) -> Any:
     """One value of a graph from those already computed."""
-    known = list(values)
+    memo = list(values)
     makers = {out: node for node in frozen.nodes for out in node.outputs}
     stack = [number]
     while stack:
         top = stack[-1]
-        if known[top] is not None:
+        if memo[top] is not None:
             stack.pop()
             continue
         node = makers[top]
-        missing = [k for k in node.inputs if known[k] is None]
+        missing = [k for k in node.inputs if memo[k] is None]
         if missing:
             stack.extend(missing)
             continue
-        for out, value in zip(node.outputs, node.op.perform(*(known[k] for k in node.inputs)), strict=True):
-            known[out] = value
-    return known[number]
+        for out, value in zip(node.outputs, node.op.perform(*(memo[k] for k in node.inputs)), strict=True):
+            memo[out] = value
+    return memo[number]
 
 
 def interpret_expansion(op: Op, arrays: Sequence[Any]) -> tuple[Any, ...]:
@@ -128,11 +128,11 @@ def with_lengths(graph: FrozenGraph, lengths: Mapping[int, Any]) -> dict[int, An
     Args:
         lengths: int64 scalars that are known beforehand.
     """
-    known = {k: c.data for k, c in enumerate(graph.constants, graph.arity) if not c.type.ndim} | dict(lengths)
+    by_number = {k: c.data for k, c in enumerate(graph.constants, graph.arity) if not c.type.ndim} | dict(lengths)
     for node in graph.nodes:
         types = [graph.types[k] for k in node.outputs]
         is_length = all(not t.ndim and t.dtype in ("int64", "bool") for t in types)
-        if is_length and node.op.pointwise and known.keys() >= set(node.inputs):
+        if is_length and node.op.pointwise and by_number.keys() >= set(node.inputs):
             with np.errstate(all="ignore"):
-                known.update(zip(node.outputs, node.op.perform(*(known[k] for k in node.inputs)), strict=True))
-    return known
+                by_number.update(zip(node.outputs, node.op.perform(*(by_number[k] for k in node.inputs)), strict=True))
+    return by_number

@@ -99,11 +99,11 @@ class Variable(Operators):
     @property
     def symbolic_type(self) -> TensorType:
         """The type with symbolic lengths: what shape rules work on."""
-        found = self._symbolic
-        if type(found) is TensorType:
-            return found
-        kept = None if found is None else found()
-        return kept if kept is not None else self._symbolic_type()
+        entry = self._symbolic
+        if type(entry) is TensorType:
+            return entry
+        t = None if entry is None else entry()
+        return t if t is not None else self._symbolic_type()
 
     def _symbolic_type(self) -> TensorType:
         lengths = self.lengths
@@ -111,9 +111,9 @@ class Variable(Operators):
             self._symbolic = self.type
             return self.type
         shape = [n if n is not None else of_atom(AxisLength(self, k - len(lengths))) for k, n in enumerate(lengths)]
-        found = TensorType(self.type.dtype, shape)
-        self._symbolic = found if None not in lengths else weakref.ref(found)
-        return found
+        symbolic = TensorType(self.type.dtype, shape)
+        self._symbolic = symbolic if None not in lengths else weakref.ref(symbolic)
+        return symbolic
 
     def with_lengths(self, lengths: tuple[int | Length | None, ...]) -> Self:
         """This variable, new and not yet used, remembering these lengths in place of those of its type."""
@@ -144,8 +144,8 @@ class Variable(Operators):
 
 
 def _all_kept(shape: tuple[int | Length | None, ...]) -> tuple[int | Length | None, ...]:
-    kept = tuple(map(_kept, shape))
-    return shape if all(map(operator.is_, kept, shape)) else kept
+    lengths = tuple(map(_kept, shape))
+    return shape if all(map(operator.is_, lengths, shape)) else lengths
 
 
 def _kept(length: int | Length | None) -> int | Length | None:
@@ -189,18 +189,18 @@ class Constant(Variable):
         """What is known of the value under a name, looked at once."""
         if self._told is None:
             self._told = {}
-        found: T | None = self._told.get(name)
-        if found is None:
-            found = self._told[name] = look(name, self)
-        return found
+        fact: T | None = self._told.get(name)
+        if fact is None:
+            fact = self._told[name] = look(name, self)
+        return fact
 
     @property
     def literal(self) -> str:
         """The number that every element equals, if patterns name it often, as text; else `OTHER`."""
-        found = self._literal
-        if found is None:
-            found = self._literal = _literal(self.data)
-        return found
+        text = self._literal
+        if text is None:
+            text = self._literal = _literal(self.data)
+        return text
 
     def __repr__(self) -> str:
         return f"<{self.name or self.data} : {self.type}>"
@@ -223,8 +223,8 @@ def literal_text(value: Any) -> str:
 def _literal(data: np.ndarray[Any, Any]) -> str:
     if data.size == 0:
         return OTHER
-    found = literal_text(data.flat[0])
-    return found if data.size == 1 or found is OTHER or bool((data == data.flat[0]).all()) else OTHER
+    text = literal_text(data.flat[0])
+    return text if data.size == 1 or text is OTHER or bool((data == data.flat[0]).all()) else OTHER
 
 
 @final
@@ -287,10 +287,10 @@ def _written(v: Variable, depth: int) -> str:
 
 def operand_types(op: Op, inputs: Sequence[Variable]) -> list[TensorType | int | Length]:
     """What `op.infer` is called with: symbolic types, and the values of operands that are sizes."""
-    given: list[TensorType | int | Length] = [v.symbolic_type for v in inputs]
+    types: list[TensorType | int | Length] = [v.symbolic_type for v in inputs]
     for k in op.size_operands(len(inputs)):
-        given[k] = size_value(inputs[k])
-    return given
+        types[k] = size_value(inputs[k])
+    return types
 
 
 def size_value(variable: Variable) -> int | Length:
@@ -318,9 +318,9 @@ def _size_value(v: Variable, depth: int) -> int | Length:
     if v._size is not None:
         return v._size
     if depth < MAX_DEPTH:
-        found = v.apply.op.length_value(v.apply.inputs, lambda operand: _size_value(operand, depth + 1))
-        if found is not None:
-            v._size = of_atom(ScalarValue(v)) if is_large(found) else found
+        length = v.apply.op.length_value(v.apply.inputs, lambda operand: _size_value(operand, depth + 1))
+        if length is not None:
+            v._size = of_atom(ScalarValue(v)) if is_large(length) else length
             return v._size
     return of_atom(ScalarValue(v))
 
@@ -330,7 +330,7 @@ def as_size_variable(length: int | Length | Variable) -> Variable:
     return length if isinstance(length, Variable) else _as_variable(length, {})
 
 
-def _as_variable(length: int | Length, made: dict[Any, Variable]) -> Variable:
+def _as_variable(length: int | Length, memo: dict[Any, Variable]) -> Variable:
     """The variable of a length; what stands in it several times is one variable."""
     if type(length) is not Length:
         number = operator.index(length)
@@ -342,19 +342,19 @@ def _as_variable(length: int | Length, made: dict[Any, Variable]) -> Variable:
     for monomial, factor in terms.items():
         term: Variable | None = None
         for atom in monomial:
-            value = made.get(atom)
+            value = memo.get(atom)
             if value is None:
-                value = made[atom] = _atom_variable(atom, made)
+                value = memo[atom] = _atom_variable(atom, memo)
             term = value if term is None else NAMESPACE.multiply(term, value)
         if term is None:
-            term = _as_variable(factor, made)
+            term = _as_variable(factor, memo)
         elif factor != 1:
-            term = NAMESPACE.multiply(term, _as_variable(factor, made))
+            term = NAMESPACE.multiply(term, _as_variable(factor, memo))
         total = term if total is None else NAMESPACE.add(total, term)
-    return total if total is not None else _as_variable(0, made)
+    return total if total is not None else _as_variable(0, memo)
 
 
-def _atom_variable(atom: Any, made: dict[Any, Variable]) -> Variable:
+def _atom_variable(atom: Any, memo: dict[Any, Variable]) -> Variable:
     if type(atom) is AxisLength:
         return NAMESPACE.axis_length(atom.owner, atom.axis)  # type: ignore[no-any-return]
     if type(atom) is NamedLength:
@@ -362,7 +362,7 @@ def _atom_variable(atom: Any, made: dict[Any, Variable]) -> Variable:
     if type(atom) is ScalarValue:
         return NAMESPACE.cast(atom.owner, "int64")  # type: ignore[no-any-return]
     if type(atom) is Derived:
-        lhs, rhs = _as_variable(atom.lhs, made), _as_variable(atom.rhs, made)
+        lhs, rhs = _as_variable(atom.lhs, memo), _as_variable(atom.rhs, memo)
         if atom.kind == "broadcast":  # the one that is not 1; 1 only if both are
             return NAMESPACE.where(NAMESPACE.equal(lhs, 1), rhs, lhs)  # type: ignore[no-any-return]
         return getattr(NAMESPACE, LENGTH_FUNCTIONS[atom.kind])(lhs, rhs)  # type: ignore[no-any-return]

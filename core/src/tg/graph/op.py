@@ -82,11 +82,11 @@ class Frozen(metaclass=OpMeta):
         if args and kwargs and not kwargs.keys().isdisjoint(cls.fields[: len(args)]):
             twice = ", ".join(name for name in cls.fields[: len(args)] if name in kwargs)
             raise InputError(message(f"{cls.__name__}: found {twice} by place and by name, needed it once"))
-        given = {**cls.defaults, **dict(zip(cls.fields, args, strict=False)), **kwargs}
-        if given.keys() != set(cls.fields):
-            found = ", ".join(map(str, given)) or "none"
-            raise InputError(message(f"{cls.__name__}: found fields {found}, needed {', '.join(cls.fields)}"))
-        return tuple([given[name] for name in cls.fields])
+        values = {**cls.defaults, **dict(zip(cls.fields, args, strict=False)), **kwargs}
+        if values.keys() != set(cls.fields):
+            names = ", ".join(map(str, values)) or "none"
+            raise InputError(message(f"{cls.__name__}: found fields {names}, needed {', '.join(cls.fields)}"))
+        return tuple([values[name] for name in cls.fields])
 
     def __setattr__(self, name: str, value: object) -> None:
         text = f"{type(self).__name__}.{name} cannot be set, ops are immutable"
@@ -255,11 +255,11 @@ class Op(Frozen):
 
     def inner_graphs(self) -> tuple[FrozenGraph, ...]:
         """The graphs in this op's fields, in the order of the fields."""
-        found: list[FrozenGraph] = []
+        graphs: list[FrozenGraph] = []
         for name in type(self).graph_fields:
             value = getattr(self, name)
-            found.extend(value if isinstance(value, tuple) else () if value is None else (value,))
-        return tuple(found)
+            graphs.extend(value if isinstance(value, tuple) else () if value is None else (value,))
+        return tuple(graphs)
 
     def with_inner_graphs(self, graphs: Sequence[FrozenGraph]) -> Op:
         """The same op with other inner graphs, given as `inner_graphs` gives them."""

@@ -190,10 +190,10 @@ class Operators:
     __hash__ = object.__hash__
 
     def __getitem__(self: Any, index: Any) -> Variable:
-        found: Variable = self._n("getitem", index)
-        if found is not self:
-            found.place = (self, index)
-        return found
+        value: Variable = self._n("getitem", index)
+        if value is not self:
+            value.place = (self, index)
+        return value
 
     def __setitem__(self, index: Any, value: Any) -> None:
         hint = "x.at[index].set(value) is a new variable with the change"
@@ -319,13 +319,13 @@ class Operators:
 
     def reshape(self, *shape: Any, order: str = "C") -> Variable:
         """As `tg.reshape`; the shape may be given as one tuple or as arguments."""
-        given = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
-        return self._n("reshape", given, order)  # type: ignore[no-any-return]
+        lengths = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
+        return self._n("reshape", lengths, order)  # type: ignore[no-any-return]
 
     def transpose(self, *axes: Any) -> Variable:
         """As `tg.transpose`; the axes may be given as one tuple or as arguments."""
-        given = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple | list) else axes
-        return self._n("transpose", tuple(given) or None)  # type: ignore[no-any-return]
+        permutation = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple | list) else axes
+        return self._n("transpose", tuple(permutation) or None)  # type: ignore[no-any-return]
 
     def squeeze(self, axis: Any = None) -> Variable:
         """As `tg.squeeze`."""

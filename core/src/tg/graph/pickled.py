@@ -39,18 +39,18 @@ class Table:
         self.applies: list[Apply] = []
         self.leaves: dict[int, Variable] = {}
         self.values: dict[int, Variable] = {}  # by number
-        found = [(node, made) for node, made in sorted_applies([root]) if id(node) not in TABLES]
-        own = {id(node) for node, _ in found}
-        for u in itertools.chain.from_iterable(node.inputs for node, _ in found):
+        pairs = [(node, results) for node, results in sorted_applies([root]) if id(node) not in TABLES]
+        own = {id(node) for node, _ in pairs}
+        for u in itertools.chain.from_iterable(node.inputs for node, _ in pairs):
             if id(u.apply) not in own:
                 self.leaves.setdefault(id(u), u)
         self.number = {key: k for k, key in enumerate(self.leaves)}  # of leaves, and of the first results of applies
         self.values.update(enumerate(self.leaves.values()))
         count = len(self.leaves)
-        for node, made in found:
+        for node, results in pairs:
             self.applies.append(node)
             self.number[id(node)] = count
-            self.values.update({count + k: v for k, v in enumerate(made) if v is not None})
+            self.values.update({count + k: v for k, v in enumerate(results) if v is not None})
             count += len(node.types)
         TABLES.update(dict.fromkeys(own, self))
 
@@ -63,8 +63,8 @@ class Table:
         return (_restored, (tuple(self.leaves.values()), rows))
 
     def _names(self, node: Apply) -> dict[int, str]:
-        made = ((k, self.values.get(self.number[id(node)] + k)) for k in range(len(node.types)))
-        return {k: v.name for k, v in made if v is not None and v.name is not None}
+        values = ((k, self.values.get(self.number[id(node)] + k)) for k in range(len(node.types)))
+        return {k: v.name for k, v in values if v is not None and v.name is not None}
 
 
 TABLES: Final[weakref.WeakValueDictionary[int, Table]] = weakref.WeakValueDictionary()  # by the ids of their applies
@@ -82,8 +82,8 @@ def reduced(v: Variable) -> tuple[object, ...]:
 
 
 def _picked(table: Any, place: int) -> Variable:
-    found: Variable = table.values[place]
-    return found
+    value: Variable = table.values[place]
+    return value
 
 
 @final
@@ -100,10 +100,10 @@ def _restored(leaves: Sequence[Variable], rows: Sequence[Row]) -> Values:
     values = [*leaves]
     for op, operands, loc, names in rows:
         with locs.at(loc):
-            made = apply(op, [values[k] for k in operands])
+            results = apply(op, [values[k] for k in operands])
         for k, name in names.items():
-            made[k].name = name
-        values.extend(made)
+            results[k].name = name
+        values.extend(results)
     return Values(values)
 
 

@@ -39,9 +39,9 @@ class Span:
     @classmethod
     def of(cls, name: str, began: float, ended: float, parts: Iterable[Span] = ()) -> Span:
         """A span that is over, by `time.perf_counter`."""
-        made = cls(name)
-        made.began, made.ended, made.parts = began, ended, list(parts)
-        return made
+        span = cls(name)
+        span.began, span.ended, span.parts = began, ended, list(parts)
+        return span
 
     @property
     def seconds(self) -> float:

@@ -19,14 +19,14 @@ def key_of(v: Variable) -> tuple[int, int]:
 
 
 def sorted_applies(
-    outputs: Sequence[Variable], known: Sequence[Variable] = ()
+    outputs: Sequence[Variable], boundary: Sequence[Variable] = ()
 ) -> list[tuple[Apply, list[Variable | None]]]:
     """The applies below `outputs`, operands first, each with those of its results that are used.
 
-    Variables in `known` are leaves whatever makes them.
+    Variables in `boundary` are leaves whatever makes them.
     """
-    leaves = {id(v) for v in known}
-    found: dict[int, list[Variable | None]] = {}  # by apply: its results that were met, once it has been
+    leaves = {id(v) for v in boundary}
+    by_apply: dict[int, list[Variable | None]] = {}  # by apply: its results that were met, once it has been
     finished: set[int] = set()
     order: list[tuple[Apply, list[Variable | None]]] = []
     stack = list(reversed(outputs))
@@ -37,9 +37,9 @@ def sorted_applies(
             stack.pop()
             continue
         key = id(node)
-        results = found.get(key)
+        results = by_apply.get(key)
         if results is None:
-            results = found[key] = [None] * len(node.types)
+            results = by_apply[key] = [None] * len(node.types)
             results[v.index] = v
             below = [u for u in node.inputs if u.apply is not None]
             if below:
@@ -61,25 +61,25 @@ def ancestors(outputs: Sequence[Variable]) -> list[Variable]:
 
 def leaves_and(outputs: Sequence[Variable], kind: type | None) -> tuple[list[Variable], list[Apply]]:
     """The leaves below `outputs`, and the applies of ops of a class, operands first."""
-    seen: set[int] = set()
-    found: list[Variable] = []
+    visited: set[int] = set()
+    leaves: list[Variable] = []
     applies: list[Variable] = []
     stack = list(reversed(outputs))
     while stack:
         v = stack.pop()
         node = v.apply
         key = id(node) if node is not None else id(v)
-        if key in seen:
+        if key in visited:
             continue
-        seen.add(key)
+        visited.add(key)
         if node is None:
-            found.append(v)
+            leaves.append(v)
         else:
             stack.extend(reversed(node.inputs))
             if type(node.op) is kind:
                 applies.append(v)
     applies.sort(key=lambda v: v.serial)  # what is made later reads what was made before
-    return found, [v.apply for v in applies if v.apply is not None]
+    return leaves, [v.apply for v in applies if v.apply is not None]
 
 
 def inputs_of(outputs: Sequence[Variable]) -> list[Variable]:
@@ -88,15 +88,15 @@ def inputs_of(outputs: Sequence[Variable]) -> list[Variable]:
 
 
 def substitute(
-    outputs: Sequence[Variable], values: Mapping[int, Variable], known: Sequence[Variable] = ()
+    outputs: Sequence[Variable], values: Mapping[int, Variable], boundary: Sequence[Variable] = ()
 ) -> list[Variable]:
     """The expressions with variables replaced, `values` being keyed by their ids; what does not change is shared.
 
-    Variables in `known` stay, whatever makes them.
+    Variables in `boundary` stay, whatever makes them.
     """
     done: dict[tuple[int, int], Variable] = {}
     with locs.at(None):
-        for node, results in sorted_applies(outputs, known):
+        for node, results in sorted_applies(outputs, boundary):
             operands = [_replaced(v, values, done) for v in node.inputs]
             if all(new is old for new, old in zip(operands, node.inputs, strict=True)):
                 continue
@@ -110,5 +110,5 @@ def substitute(
 
 
 def _replaced(v: Variable, values: Mapping[int, Variable], done: Mapping[tuple[int, int], Variable]) -> Variable:
-    found = values.get(id(v))
-    return found if found is not None else done.get(key_of(v), v)
+    value = values.get(id(v))
+    return value if value is not None else done.get(key_of(v), v)

@@ -127,8 +127,8 @@ def solve(problem: Problem) -> Solved:
         is_reached = ((s.t - t) * direction >= 0) & ((t - s.before) * direction >= 0)
         h = s.t - s.before
         theta = where(h == 0, 0.0, (t - s.before) / h)
-        found = [where(is_reached, v, np.nan) for v in at(s.base, h, theta, s.dense)]
-        return s, (found, maximum(s.steps - 1, 0), is_reached)
+        values = [where(is_reached, v, np.nan) for v in at(s.base, h, theta, s.dense)]
+        return s, (values, maximum(s.steps - 1, 0), is_reached)
 
     begun = _begun(problem, start, end, direction)
     ends, (states, steps, is_reached) = scan(reach, begun, problem.times[1:])
@@ -159,12 +159,12 @@ def again(problem: Problem, solved: Solved) -> list[Variable]:
     if type(problem.times) is Constant:
         return _by_steps(problem, solved, times)
     y = by_flow(problem.rates, problem.times[0], times[0], problem.y)
-    found = _by_steps(problem._replace(y=y), solved, times)
+    results = _by_steps(problem._replace(y=y), solved, times)
 
     def move(held: Variable, t: Variable, y: list[Variable]) -> list[Variable]:
         return by_flow(problem.rates, held, t, y)
 
-    return vmap(move)(times[1:], problem.times[1:], found)  # type: ignore[no-any-return]
+    return vmap(move)(times[1:], problem.times[1:], results)  # type: ignore[no-any-return]
 
 
 def by_flow(rates: Rates, start: Variable, end: Variable, y: list[Variable]) -> list[Variable]:
@@ -185,9 +185,9 @@ def _by_steps(problem: Problem, solved: Solved, times: Variable) -> list[Variabl
         slopes.append(rates(start + h, after))
         is_begun = count > 0
         theta = where(is_begun, (t - start) / h, 0.0)
-        found = at(y, h, theta, polynomial(method, slopes, len(y)))
-        kept = where(is_reached, 1.0, np.nan)  # a factor: the derivatives are NaN too
-        return [where(is_begun, v, w) * as_length(kept, v) for v, w in zip(found, problem.y, strict=True)]
+        values = at(y, h, theta, polynomial(method, slopes, len(y)))
+        factor = where(is_reached, 1.0, np.nan)  # a factor: the derivatives are NaN too
+        return [where(is_begun, v, w) * as_length(factor, v) for v, w in zip(values, problem.y, strict=True)]
 
     return vmap(state)(solved.steps, times[1:], solved.is_reached)  # type: ignore[no-any-return]
 
@@ -200,30 +200,30 @@ def _bases(problem: Problem, edges: Variable, count: Variable) -> list[Variable]
     """
     method, rates = problem.method, problem.rates
 
-    def advance(carry: Any, given: Any) -> tuple[Any, Any]:
-        (y, slope), (number, start, end) = carry, given
+    def advance(carry: Any, x: Any) -> tuple[Any, Any]:
+        (y, slope), (number, start, end) = carry, x
         after, _ = step(method, rates, start, y, slope, end - start)
         last = rates(start + (end - start), after)
         is_made = number < count
-        kept = [[where(is_made, a, b) for a, b in zip(*pair, strict=True)] for pair in ((after, y), (last, slope))]
-        return (kept[0], kept[1]), y
+        new_carry = [[where(is_made, a, b) for a, b in zip(*pair, strict=True)] for pair in ((after, y), (last, slope))]
+        return (new_carry[0], new_carry[1]), y
 
-    def segment(carry: Any, given: Any) -> tuple[Any, Any]:
+    def segment(carry: Any, xs: Any) -> tuple[Any, Any]:
         def left_out(carry: Any) -> Any:
             return carry, [zeros((SEGMENT, *v.shape), dtype=v.type.dtype) for v in carry[0]]
 
-        return cond(given[0][0] < count, lambda c: scan(advance, c, given), left_out, carry)  # type: ignore[no-any-return]
+        return cond(xs[0][0] < count, lambda c: scan(advance, c, xs), left_out, carry)  # type: ignore[no-any-return]
 
     parts = problem.room // SEGMENT
-    given = [reshape(v, (parts, SEGMENT)) for v in (iota(problem.room), edges[:-1], edges[1:])]
+    xs = [reshape(v, (parts, SEGMENT)) for v in (iota(problem.room), edges[:-1], edges[1:])]
     begun = problem.y, rates(edges[0], problem.y)
-    found = scan(segment, begun, (given[0], given[1], given[2]))[1]
-    return [reshape(v, (problem.room, *v.shape[2:])) for v in found]
+    bases = scan(segment, begun, (xs[0], xs[1], xs[2]))[1]
+    return [reshape(v, (problem.room, *v.shape[2:])) for v in bases]
 
 
 def states(problem: Problem) -> tuple[list[Variable], Tried]:
     """The states at all times but the first, and where the tries have ended."""
     held = problem._replace(y=[stop_gradient(v) for v in problem.y], times=stop_gradient(problem.times))
     solved = solve(held)
-    found = [surrogate(v, w) for v, w in zip(solved.states, again(problem, solved), strict=True)]
-    return found, solved.ends
+    results = [surrogate(v, w) for v, w in zip(solved.states, again(problem, solved), strict=True)]
+    return results, solved.ends

@@ -39,15 +39,15 @@ def states_by_adjoint(problem: Problem) -> tuple[list[Variable], Tried]:
 
     @custom_vjp
     def solved(y: Any, times: Variable, parameters: Any) -> Any:
-        found, ends = adaptive.states(problem._replace(y=y, times=times, rates=_rates(graph, parameters)))
-        return found, ends
+        results, ends = adaptive.states(problem._replace(y=y, times=times, rates=_rates(graph, parameters)))
+        return results, ends
 
     def forward(y: Any, times: Variable, parameters: Any) -> Any:
-        found = solved(y, times, parameters)
-        return found, (y, found[0], times, parameters)
+        results = solved(y, times, parameters)
+        return results, (y, results[0], times, parameters)
 
-    def backward(kept: Any, cotangents: Any) -> Any:
-        y, states, times, parameters = kept
+    def backward(residuals: Any, cotangents: Any) -> Any:
+        y, states, times, parameters = residuals
         return _backwards(problem._replace(y=y, times=times), graph, states, parameters, cotangents[0])
 
     solved.defvjp(forward, backward)
@@ -58,9 +58,9 @@ def _as_graph(problem: Problem) -> tuple[FrozenGraph, list[Variable]]:
     """The rates as a graph of the time, the state and what they capture, and that."""
     t = Variable(problem.times.type.with_shape(()))
     y = [Variable(named_type(v)) for v in problem.y]
-    found = problem.rates(t, y)
-    used = captured(found, [t, *y], t.serial)
-    return freeze([t, *y, *used], found), used
+    rates = problem.rates(t, y)
+    used = captured(rates, [t, *y], t.serial)
+    return freeze([t, *y, *used], rates), used
 
 
 def _rates(graph: FrozenGraph, parameters: Sequence[Variable]) -> Rates:
@@ -90,16 +90,16 @@ def _backwards(
     def pulled(t: Variable, values: Sequence[Variable]) -> list[Variable]:
         return list(spelled_out(augmented, [t, *values[: 2 * count], *parameters]))
 
-    def reach(carry: Any, given: Any) -> tuple[Any, Any]:
+    def reach(carry: Any, x: Any) -> tuple[Any, Any]:
         a, sums = carry
-        start, end, y, dy = given
+        start, end, y, dy = x
         a = [v + w for v, w in zip(a, dy, strict=True)]
         by_time = dot(rates(end, y), dy)
         whole, tolerance = [*y, *a, *sums], problem.tolerance.with_adjoint(len(sums))
         times = stack([end, start])
         back = problem._replace(y=whole, times=times, rates=pulled, tolerance=tolerance, first_step=None)
-        found = [v[0] for v in adaptive.states(back)[0]]
-        return (found[count : 2 * count], found[2 * count :]), by_time
+        ends = [v[0] for v in adaptive.states(back)[0]]
+        return (ends[count : 2 * count], ends[2 * count :]), by_time
 
     begun = [zeros_like(v) for v in y], [zeros_like(parameters[k]) for k in floating]
     (a, sums), by_time = scan(reach, begun, (times[:-1], times[1:], states, cotangents), reverse=True)
@@ -115,10 +115,10 @@ def _augmented(graph: FrozenGraph, count: int, floating: Sequence[int]) -> Froze
 
     It is made of variables alone: what differentiation looks at below them would be the loops that lead there.
     """
-    t, *given = (Variable(v) for v in graph.input_types)
-    y, parameters = given[:count], given[count:]
+    t, *operands = (Variable(v) for v in graph.input_types)
+    y, parameters = operands[:count], operands[count:]
     a = [Variable(v.type) for v in y]
-    rate = list(spelled_out(graph, [t, *given]))
+    rate = list(spelled_out(graph, [t, *operands]))
     wrt = [*y, *(parameters[k] for k in floating)]
     return freeze([t, *y, *a, *parameters], [*rate, *vjp(rate, wrt, [-v for v in a], disconnected="zero")])
 
@@ -126,7 +126,7 @@ def _augmented(graph: FrozenGraph, count: int, floating: Sequence[int]) -> Froze
 def dot(left: Sequence[Variable], right: Sequence[Variable]) -> Variable:
     """The sum of products of all elements."""
     terms = [total(v * w) for v, w in zip(left, right, strict=True)]
-    found = terms[0]
+    result = terms[0]
     for term in terms[1:]:
-        found = found + term
-    return found
+        result = result + term
+    return result

@@ -25,13 +25,13 @@ def states_by_fixed_steps(
     starts = times[:-1]
     lengths = (times[1:] - starts) / steps
 
-    def advance(y: list[Variable], given: Any) -> tuple[Any, Any]:
-        t, h = given
+    def advance(y: list[Variable], x: Any) -> tuple[Any, Any]:
+        t, h = x
         y = step(method, rates, t, y, rates(t, y), h)[0]
         return y, y
 
-    def reach(y: list[Variable], given: Any) -> tuple[Any, Any]:
-        start, h = given
+    def reach(y: list[Variable], x: Any) -> tuple[Any, Any]:
+        start, h = x
         parts = start + h * iota(steps).astype(h.type.dtype)
         y, _ = scan(advance, y, (parts, broadcast_to(h, parts.shape)))
         return y, y
@@ -39,8 +39,8 @@ def states_by_fixed_steps(
     if checkpoint:
         return scan(reach, y, (starts, lengths))[1]  # type: ignore[no-any-return]
     parts = starts[:, None] + lengths[:, None] * iota(steps).astype(times.type.dtype)
-    given = [reshape(v, (-1,)) for v in (parts, broadcast_to(lengths[:, None], parts.shape))]
-    last, states = scan(advance, y, (given[0], given[1]))
+    xs = [reshape(v, (-1,)) for v in (parts, broadcast_to(lengths[:, None], parts.shape))]
+    last, states = scan(advance, y, (xs[0], xs[1]))
     if times.type.shape == (2,):
         return [v[None] for v in last]
     return [v[steps - 1 :: steps] for v in states] if steps > 1 else states

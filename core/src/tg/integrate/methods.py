@@ -101,13 +101,13 @@ METHODS: Final[dict[str, Method]] = {
 
 def weighed(weights: Sequence[float], slopes: Sequence[Sequence[Variable]], k: int) -> Variable:
     """The sum of slopes by their weights, of leaf k of the state."""
-    found: Variable | None = None
+    total: Variable | None = None
     for w, slope in zip(weights, slopes, strict=False):
         if w:
             term = slope[k] if w == 1 else slope[k] * w
-            found = term if found is None else found + term
-    assert found is not None
-    return found
+            total = term if total is None else total + term
+    assert total is not None
+    return total
 
 
 def moved(
@@ -142,12 +142,12 @@ def at(
     y: Sequence[Variable], h: Variable, theta: Variable, coefficients: Sequence[Sequence[Variable]]
 ) -> list[Variable]:
     """The state at the fraction theta of a step from y."""
-    found = []
+    values = []
     for v, (first, *others) in zip(y, coefficients, strict=True):
         power = part = as_length(theta, v)
         total = first * power
         for c in others:
             power = power * part
             total = total + c * power
-        found.append(v + total * as_length(h, v))
-    return found
+        values.append(v + total * as_length(h, v))
+    return values

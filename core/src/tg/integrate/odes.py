@@ -134,8 +134,8 @@ def odeint(
             later = states_by_fixed_steps(solver, rates, leaves, times, count, checkpoint=checkpoint)
             all_steps = as_size_variable((times.shape[0] - 1) * count)
             done = Steps(all_steps, all_steps, constant(True))
-    found = structure(iter([concatenate([v[None], w], 0) for v, w in zip(leaves, later, strict=True)]))
-    return (found, done) if full_output else found
+    solution = structure(iter([concatenate([v[None], w], 0) for v, w in zip(leaves, later, strict=True)]))
+    return (solution, done) if full_output else solution
 
 
 def _method(name: Any) -> Method:
@@ -157,8 +157,8 @@ def _state(y0: Any) -> tuple[list[Variable], Structure]:
     leaves, structure = flatten(y0)
     if not leaves:
         raise InputError(message(f"odeint: y0: found {y0!r}, needed an array, or a structure of arrays"))
-    given = [as_variable(v) for v in leaves]
-    return [v if is_inexact(v.type.dtype) else cast_variable(v, "float64") for v in given], structure
+    variables = [as_variable(v) for v in leaves]
+    return [v if is_inexact(v.type.dtype) else cast_variable(v, "float64") for v in variables], structure
 
 
 def _times(t: Any, leaves: Sequence[Variable]) -> Variable:
@@ -168,21 +168,21 @@ def _times(t: Any, leaves: Sequence[Variable]) -> Variable:
         ShapeError: they are no vector, or none.
         InputError: they are known, and neither increase nor decrease.
     """
-    found = as_variable(t)
-    if found.type.ndim != 1 or found.type.shape == (0,):
-        raise ShapeError(message(f"odeint: t: found {found.type}, needed a vector of times, the first that of y0"))
-    if type(found) is Constant:
-        moves = np.diff(np.asarray(found.data, np.float64))
+    times = as_variable(t)
+    if times.type.ndim != 1 or times.type.shape == (0,):
+        raise ShapeError(message(f"odeint: t: found {times.type}, needed a vector of times, the first that of y0"))
+    if type(times) is Constant:
+        moves = np.diff(np.asarray(times.data, np.float64))
         if not (np.all(moves >= 0) or np.all(moves <= 0)):
             raise InputError(message("odeint: t: found times that turn back, needed ones that increase or decrease"))
-    if found.type.shape == (None,):
-        count = as_size_variable(found.shape[0])
+    if times.type.shape == (None,):
+        count = as_size_variable(times.shape[0])
         failure = Descriptor("ShapeError", "odeint: t: found no times, needed the first that of y0")
-        found = required(found, greater(count, 0), [], failure)
+        times = required(times, greater(count, 0), [], failure)
     dtype = np.empty(0, numpy_dtype(promote(*(v.type.dtype for v in leaves)))).real.dtype
-    if type(found) is Constant:
-        return constant(found.data.astype(dtype))
-    return cast_variable(found, dtype_name(dtype))
+    if type(times) is Constant:
+        return constant(times.data.astype(dtype))
+    return cast_variable(times, dtype_name(dtype))
 
 
 def _rates(f: Callable[..., Any], args: Sequence[Any], structure: Structure, leaves: Sequence[Variable]) -> Rates:
@@ -190,8 +190,8 @@ def _rates(f: Callable[..., Any], args: Sequence[Any], structure: Structure, lea
     names = [f"the rate of y{path}" for path in paths(structure)]
 
     def rates(t: Variable, y: Sequence[Variable]) -> list[Variable]:
-        found = structure.leaves_of(f(t, structure(iter(y)), *args), "odeint: f(t, y)")
-        return [_rate(*each) for each in zip(found, y, names, strict=True)]
+        slopes = structure.leaves_of(f(t, structure(iter(y)), *args), "odeint: f(t, y)")
+        return [_rate(*each) for each in zip(slopes, y, names, strict=True)]
 
     return rates
 
@@ -208,24 +208,24 @@ def _rate(value: Any, like: Variable, name: str) -> Variable:
         raise InputError(message(text, hint="a function without return gives None"))
     if is_weak(value):
         return zeros_like(like) + value  # type: ignore[no-any-return]
-    found = as_variable(value)
-    if is_complex(found.type.dtype) and not is_complex(like.type.dtype):
-        raise DtypeError(message(f"odeint: {name}: found {found.type}, needed {like.type}", hint="a complex y0"))
-    pairs = zip(found.type.shape, like.type.shape, strict=False)
-    if found.type.ndim != like.type.ndim or any(a != b for a, b in pairs if a is not None and b is not None):
-        raise ShapeError(message(f"odeint: {name}: found {found.type}, needed {like.type}, as in y0"))
-    return cast_variable(found, like.type.dtype)
+    rate = as_variable(value)
+    if is_complex(rate.type.dtype) and not is_complex(like.type.dtype):
+        raise DtypeError(message(f"odeint: {name}: found {rate.type}, needed {like.type}", hint="a complex y0"))
+    pairs = zip(rate.type.shape, like.type.shape, strict=False)
+    if rate.type.ndim != like.type.ndim or any(a != b for a, b in pairs if a is not None and b is not None):
+        raise ShapeError(message(f"odeint: {name}: found {rate.type}, needed {like.type}, as in y0"))
+    return cast_variable(rate, like.type.dtype)
 
 
 def _tolerance(rtol: Any, atol: Any, y0: Any, dtype: str) -> Tolerance:
     """The tolerances, an absolute one for each leaf; a relative one is at least 100 units in the last place."""
     least = 100 * float(float_limits(dtype).eps)
     relative = builtins.max(rtol, least) if isinstance(rtol, int | float) else maximum(as_variable(rtol), least)
-    given = repeated_over(y0, atol, lambda v: not isinstance(v, list | tuple | dict), "odeint: atol")
-    for name, value in (("rtol", rtol), *(("atol", v) for v in given)):
+    by_leaf = repeated_over(y0, atol, lambda v: not isinstance(v, list | tuple | dict), "odeint: atol")
+    for name, value in (("rtol", rtol), *(("atol", v) for v in by_leaf)):
         if isinstance(value, int | float) and not 0 <= value < math.inf:
             raise InputError(message(f"odeint: {name}: found {value!r}, needed a number of at least 0"))
-    return Tolerance(as_real(relative, dtype), [as_real(v, dtype) for v in given])
+    return Tolerance(as_real(relative, dtype), [as_real(v, dtype) for v in by_leaf])
 
 
 def as_real(value: Any, dtype: str) -> Any:

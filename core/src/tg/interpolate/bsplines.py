@@ -44,13 +44,13 @@ def bspline_basis(x: Any, t: Any, k: int = 3, nu: int = 0, *, extrapolate: bool 
     order = _order("bspline_basis: nu", nu)
     values = spline.functions(order)
     columns = iota(spline.count)
-    found = None
+    matrix = None
     for j, value in enumerate(values):
         place = expand_dims_at(spline.interval - (spline.degree - j), (-1,))
         term = where(columns == place, expand_dims_at(value, (-1,)), 0.0)
-        found = term if found is None else found + term
-    assert found is not None
-    return found if extrapolate else where(expand_dims_at(spline.is_inside, (-1,)), found, np.nan)
+        matrix = term if matrix is None else matrix + term
+    assert matrix is not None
+    return matrix if extrapolate else where(expand_dims_at(spline.is_inside, (-1,)), matrix, np.nan)
 
 
 @final
@@ -83,16 +83,16 @@ class BSpline:
     def __init__(self, t: Any, c: Any, k: int, extrapolate: bool = True, axis: int = 0) -> None:
         self.k = _order("BSpline: k", k)
         self.t = knots("BSpline", t, self.k)
-        given = as_variable(c)
-        if not given.type.ndim:
-            raise ShapeError(message(f"BSpline: c: found {given.type}, needed an axis of coefficients"))
-        self.axis = axis_from_end(axis, given.type.ndim, "BSpline") + given.type.ndim
-        given = moveaxis(given, self.axis, 0)
-        n, m = given.type.shape[0], self.t.type.shape[0]
+        coefficients = as_variable(c)
+        if not coefficients.type.ndim:
+            raise ShapeError(message(f"BSpline: c: found {coefficients.type}, needed an axis of coefficients"))
+        self.axis = axis_from_end(axis, coefficients.type.ndim, "BSpline") + coefficients.type.ndim
+        coefficients = moveaxis(coefficients, self.axis, 0)
+        n, m = coefficients.type.shape[0], self.t.type.shape[0]
         if n is not None and m is not None and n != m - self.k - 1:
             text = f"BSpline: c: found {n} coefficients, needed {m - self.k - 1} for {m} knots of degree {self.k}"
             raise ShapeError(message(text))
-        self.c = cast_variable(given, promote(given.type.dtype, self.t.type.dtype))
+        self.c = cast_variable(coefficients, promote(coefficients.type.dtype, self.t.type.dtype))
         self.extrapolate = extrapolate
 
     def __repr__(self) -> str:
@@ -110,18 +110,18 @@ class BSpline:
         values = spline.functions(order)
         count, rest = spline.x.type.ndim, self.c.type.ndim - 1
         behind = tuple(range(-rest, 0))
-        found = None
+        total = None
         for j, value in enumerate(values):
             weight = expand_dims_at(value, behind) if rest else value
             term = weight * take(self.c, spline.interval - (self.k - j), 0, mode="promise")
-            found = term if found is None else found + term
-        assert found is not None
+            total = term if total is None else total + term
+        assert total is not None
         if not self.extrapolate:
             inside = expand_dims_at(spline.is_inside, behind) if rest else spline.is_inside
-            found = where(inside, found, np.nan)
+            total = where(inside, total, np.nan)
         if not self.axis or not count:
-            return found
-        return moveaxis(found, tuple(range(count)), tuple(range(self.axis, self.axis + count)))
+            return total
+        return moveaxis(total, tuple(range(count)), tuple(range(self.axis, self.axis + count)))
 
 
 class _Places:
@@ -130,14 +130,14 @@ class _Places:
     def __init__(self, what: str, x: Any, t: Any, k: Any, *, extrapolate: bool) -> None:
         self.degree = _order(f"{what}: k", k)
         self.t = knots(what, t, self.degree)
-        given = as_variable(x)
-        self.x = cast_variable(given, promote(given.type.dtype, self.t.type.dtype))
+        places = as_variable(x)
+        self.x = cast_variable(places, promote(places.type.dtype, self.t.type.dtype))
         self.count = self.t.shape[0] - self.degree - 1
         first, last = self.degree, as_size_variable(self.count)
         start, end = self.t[first], take(self.t, last, 0, mode="promise")
         filled = searchsorted(self.t, end, "left") - 1  # the last interval that is not empty
-        found = minimum(searchsorted(self.t, self.x, "right") - 1, filled)
-        self.interval = clip(found, first, last - 1)
+        interval = minimum(searchsorted(self.t, self.x, "right") - 1, filled)
+        self.interval = clip(interval, first, last - 1)
         self.is_inside = (self.x >= start) & (self.x <= end)
 
     def functions(self, nu: int) -> list[Variable]:
@@ -156,14 +156,14 @@ class _Places:
 
     def _risen(self, values: list[Variable], j: int) -> list[Variable]:
         """Those of degree j, of those of degree j - 1."""
-        found: list[Variable] = []
+        functions: list[Variable] = []
         saved = self.x * 0
         for r, value in enumerate(values):
             right, left = self._knot(r + 1), self._knot(r + 1 - j)
             part = value / (right - left)
-            found.append(saved + (right - self.x) * part)
+            functions.append(saved + (right - self.x) * part)
             saved = (self.x - left) * part
-        return [*found, saved]
+        return [*functions, saved]
 
     def _derived(self, values: list[Variable], j: int) -> list[Variable]:
         """The derivatives of those of degree j, of those of degree j - 1 as they are."""
@@ -178,18 +178,18 @@ def knots(what: str, t: Any, k: int) -> Variable:
         ShapeError: it is no vector, or too short.
         InputError: it is known and does not ascend.
     """
-    found = as_variable(t)
-    n = found.type.shape[0] if found.type.ndim == 1 else 0
+    vector = as_variable(t)
+    n = vector.type.shape[0] if vector.type.ndim == 1 else 0
     if n is not None and n < 2 * k + 2:
-        text = f"{what}: t: found {found.type}, needed a vector of at least {2 * k + 2} knots for degree {k}"
+        text = f"{what}: t: found {vector.type}, needed a vector of at least {2 * k + 2} knots for degree {k}"
         raise ShapeError(message(text))
-    if type(found) is Constant and not np.all(np.diff(np.asarray(found.data, np.float64)) >= 0):
+    if type(vector) is Constant and not np.all(np.diff(np.asarray(vector.data, np.float64)) >= 0):
         raise InputError(message(f"{what}: t: found knots that descend or are NaN, needed t[i] <= t[i + 1]"))
-    return found if is_inexact(found.type.dtype) else cast_variable(found, "float64")
+    return vector if is_inexact(vector.type.dtype) else cast_variable(vector, "float64")
 
 
 def _order(what: str, value: Any) -> int:
-    found = plain_integer(value)
-    if type(found) is not int or found < 0:
+    order = plain_integer(value)
+    if type(order) is not int or order < 0:
         raise InputError(message(f"{what}: found {value!r}, needed an int of at least 0"))
-    return found
+    return order

@@ -100,16 +100,16 @@ def _conditions(bc_type: Any) -> tuple[Any, Any]:
     return _condition(pair[0]), _condition(pair[1])
 
 
-def _condition(given: Any) -> Any:
-    if isinstance(given, str):
-        if given in ("not-a-knot", "periodic"):
-            return given
-        if given in NAMED:
-            return NAMED[given]
-    elif isinstance(given, tuple | list) and len(given) == 2 and given[0] in (1, 2):
-        return tuple(given)
-    known = "'not-a-knot', 'natural', 'clamped', 'periodic' or (order, value) with the order 1 or 2"
-    raise InputError(message(f"CubicSpline: bc_type: found {given!r}, needed {known}"))
+def _condition(condition: Any) -> Any:
+    if isinstance(condition, str):
+        if condition in ("not-a-knot", "periodic"):
+            return condition
+        if condition in NAMED:
+            return NAMED[condition]
+    elif isinstance(condition, tuple | list) and len(condition) == 2 and condition[0] in (1, 2):
+        return tuple(condition)
+    choices = "'not-a-knot', 'natural', 'clamped', 'periodic' or (order, value) with the order 1 or 2"
+    raise InputError(message(f"CubicSpline: bc_type: found {condition!r}, needed {choices}"))
 
 
 def _slopes(wide: Variable, h: Variable, y: Variable, count: int | None, ends: tuple[Any, Any]) -> Variable:
@@ -149,10 +149,10 @@ def _end(condition: Any, h: Variable, wide: Variable, slope: Variable, way: int)
         side = ((wide[0] + 2 * both) * wide[1] * slope[0] + wide[0] ** 2 * slope[1]) / both
         return h[1], h[0] + h[1], side
     order, value = condition
-    given = broadcast_to(as_variable(value).astype(slope.type.dtype), slope.shape[1:])
+    derivative = broadcast_to(as_variable(value).astype(slope.type.dtype), slope.shape[1:])
     if order == 1:
-        return one, none, given
-    return 2 * h[0], h[0], 3 * slope[0] * wide[0] + given * wide[0] ** 2 * (way / 2)
+        return one, none, derivative
+    return 2 * h[0], h[0], 3 * slope[0] * wide[0] + derivative * wide[0] ** 2 * (way / 2)
 
 
 def _solved(band: Variable, sides: Variable) -> Variable:
@@ -184,8 +184,8 @@ def _periodic(wide: Variable, h: Variable, y: Variable, count: int | None, ends:
     last = (inner[-1] - wide[-2] * plain[0] - wide[-1] * plain[-1]) / (
         2 * (wide[-1] + wide[-2]) + wide[-2] * corner[0] + wide[-1] * corner[-1]
     )
-    found = plain + last[None] * corner
-    return concatenate([found, last[None], found[:1]], 0)
+    slopes = plain + last[None] * corner
+    return concatenate([slopes, last[None], slopes[:1]], 0)
 
 
 def PchipInterpolator(x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> PPoly:  # noqa: N802

@@ -131,10 +131,10 @@ class PPoly:
         Raises:
             InputError: nu is no integer of at least 0.
         """
-        found = self
+        integral = self
         for _ in range(_order(nu)):
-            found = found._integral()
-        return found
+            integral = integral._integral()
+        return integral
 
     def _integral(self) -> PPoly:
         powers = self.c / column(np.arange(self._count, 0, -1), self.c)
@@ -174,10 +174,10 @@ def _known(what: str, extrapolate: Any) -> Any:
 
 
 def _order(nu: Any) -> int:
-    found = plain_integer(nu)
-    if type(found) is not int or found < 0:
+    order = plain_integer(nu)
+    if type(order) is not int or order < 0:
         raise InputError(message(f"PPoly: nu: found {nu!r}, needed an int of at least 0"))
-    return found
+    return order
 
 
 def _beside(v: Variable, y: Variable, places: Variable) -> Variable:
@@ -188,9 +188,9 @@ def _beside(v: Variable, y: Variable, places: Variable) -> Variable:
 
 def column(v: Any, like: Variable) -> Variable:
     """A vector along the first axis of an array, in its dtype."""
-    found = cast_variable(as_variable(v), like.type.dtype)
+    vector = cast_variable(as_variable(v), like.type.dtype)
     more = like.type.ndim - 1
-    return expand_dims_at(found, tuple(range(-more, 0))) if more else found
+    return expand_dims_at(vector, tuple(range(-more, 0))) if more else vector
 
 
 def breakpoints(what: str, x: Any) -> Variable:
@@ -200,12 +200,12 @@ def breakpoints(what: str, x: Any) -> Variable:
         ShapeError: it is no vector, or too short.
         InputError: it is known and does not ascend.
     """
-    found = as_variable(x)
-    if found.type.ndim != 1 or found.type.shape in ((0,), (1,)):
-        raise ShapeError(message(f"{what}: x: found {found.type}, needed a vector of at least two"))
-    if type(found) is Constant and not np.all(np.diff(np.asarray(found.data, np.float64)) > 0):
+    vector = as_variable(x)
+    if vector.type.ndim != 1 or vector.type.shape in ((0,), (1,)):
+        raise ShapeError(message(f"{what}: x: found {vector.type}, needed a vector of at least two"))
+    if type(vector) is Constant and not np.all(np.diff(np.asarray(vector.data, np.float64)) > 0):
         raise InputError(message(f"{what}: x: found places that do not ascend, needed x[i] < x[i + 1]"))
-    return found if is_inexact(found.type.dtype) else cast_variable(found, "float64")
+    return vector if is_inexact(vector.type.dtype) else cast_variable(vector, "float64")
 
 
 def along_first(what: str, x: Any, y: Any, axis: int, least: int = 2) -> tuple[Variable, Variable, int]:

@@ -122,11 +122,11 @@ def _function(name: str) -> Any:
 
 
 def _call(name: str, count: int, *arguments: bytes | int | Array | Shared | None) -> None:
-    kept: list[object] = []  # what the addresses point to
+    owners: list[object] = []  # what the addresses point to
     places: list[ctypes.c_void_p] = []
     moving: list[tuple[ctypes.c_void_p, int, int]] = []
     for argument in arguments:
-        address, step = _place(argument, kept)
+        address, step = _place(argument, owners)
         places.append(ctypes.c_void_p(address))
         if step:
             moving.append((places[-1], address, step))
@@ -139,7 +139,7 @@ def _call(name: str, count: int, *arguments: bytes | int | Array | Shared | None
         function(*places, *lengths)
 
 
-def _place(argument: bytes | int | Array | Shared | None, kept: list[object]) -> tuple[int, int]:
+def _place(argument: bytes | int | Array | Shared | None, owners: list[object]) -> tuple[int, int]:
     """Where an argument is for the first matrix, and how far it is to the next one's, in bytes."""
     if argument is None:
         return 0, 0
@@ -149,5 +149,5 @@ def _place(argument: bytes | int | Array | Shared | None, kept: list[object]) ->
         argument = Shared(np.array([argument], integer()))
     array, is_shared = (argument.array, True) if isinstance(argument, Shared) else (argument, False)
     assert array.flags.c_contiguous
-    kept.append(array)
+    owners.append(array)
     return array.ctypes.data, 0 if is_shared else array.strides[0]

@@ -73,10 +73,10 @@ def geev(a: Array, *, left: bool = False, right: bool = True) -> tuple[Array, Ar
     batch, n = batch_of("geev", a), a.shape[-1]
     stack, sides = batch.stack(a), (left, right)
     values = _Values(batch, n)
-    vectors = [batch.empty(n if asked else 0, n) for asked in sides]
+    vectors = [batch.empty(n if side else 0, n) for side in sides]
     info = batch.info()
     if n:
-        flags = [b"V" if asked else b"N" for asked in sides]
+        flags = [b"V" if side else b"N" for side in sides]
         reals = [Shared(np.empty(2 * n, batch.real))] if batch.is_complex else []
         places = [part for stack in vectors for part in (stack, n)]
         info = batch.with_work(
@@ -85,8 +85,8 @@ def geev(a: Array, *, left: bool = False, right: bool = True) -> tuple[Array, Ar
                 *("geev", *flags, n, stack, n, *values.parts, *places, *work, *reals), only_first=first
             ),
         )
-    found = [batch.matrices(values.vectors(x) if x.shape[1] else x.astype(values.dtype)) for x in vectors]
-    return batch.vectors(values.value()), found[0], found[1], info
+    matrices = [batch.matrices(values.vectors(x) if x.shape[1] else x.astype(values.dtype)) for x in vectors]
+    return batch.vectors(values.value()), matrices[0], matrices[1], info
 
 
 def gees(a: Array, *, vectors: bool = True) -> tuple[Array, Array, Array, Array]:
@@ -134,9 +134,9 @@ class _Values:
         """Vectors as complex numbers: those of a complex pair come as their real part, then their imaginary part."""
         if len(self.parts) == 1:
             return stack
-        found, imaginary = stack.astype(self.dtype), self.parts[1]
+        z, imaginary = stack.astype(self.dtype), self.parts[1]
         first = imaginary > 0  # LAPACK has the value with the positive imaginary part first
         matrix, column = np.nonzero(first)
-        found.imag[matrix, column] = stack[matrix, column + 1]
-        found[matrix, column + 1] = found[matrix, column].conj()
-        return found
+        z.imag[matrix, column] = stack[matrix, column + 1]
+        z[matrix, column + 1] = z[matrix, column].conj()
+        return z

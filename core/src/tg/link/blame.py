@@ -54,16 +54,16 @@ def program_error(error: Exception, lines: Sequence[Line], request: Request) -> 
     """
     if getattr(error, "names_rule", False):
         return error
-    found = _last(error.__traceback__, lines)
-    line = lines[found.tb_lineno - 1] if found is not None and found.tb_lineno <= len(lines) else None
-    if found is None or line is None or line.node is None:
+    entry = _last(error.__traceback__, lines)
+    line = lines[entry.tb_lineno - 1] if entry is not None and entry.tb_lineno <= len(lines) else None
+    if entry is None or line is None or line.node is None:
         return error
     graph, number = line.node
-    earlier = wrong_values(graph, graph.nodes[number].inputs, found.tb_frame.f_locals, request)
+    earlier = wrong_values(graph, graph.nodes[number].inputs, entry.tb_frame.f_locals, request)
     if earlier is not None:
         earlier.__cause__ = error
         return earlier
-    return rule_error(error, request, graph, number, in_call=_is_at_call(found.tb_next))
+    return rule_error(error, request, graph, number, in_call=_is_at_call(entry.tb_next))
 
 
 def rule_error(error: Exception, request: Request, graph: FrozenGraph, number: int, *, in_call: bool) -> Exception:
@@ -92,18 +92,18 @@ def wrong_values(
     makers = {k: n for n, node in enumerate(graph.nodes) for k in node.outputs}
     for k in numbers:
         if k in makers and f"v{k}" in values:
-            found = mistake(values[f"v{k}"], graph.types[k])
-            if found is not None:
-                return result_error(f"{found}, needed {graph.types[k]}", request, graph, makers[k])
+            fault = mistake(values[f"v{k}"], graph.types[k])
+            if fault is not None:
+                return result_error(f"{fault}, needed {graph.types[k]}", request, graph, makers[k])
     return None
 
 
-def result_error(found: str, request: Request, graph: FrozenGraph, number: int) -> PluginError:
+def result_error(text: str, request: Request, graph: FrozenGraph, number: int) -> PluginError:
     """The error of a rule that gave something else than results of the declared types."""
     op = graph.nodes[number].op
     rows, hint = rule_rows(request, graph, number, op.rule_key)
     error = PluginError(
-        message(f"{op.spelled}: its rule for backend {request.backend!r} gave {found}", *rows, hint=hint)
+        message(f"{op.spelled}: its rule for backend {request.backend!r} gave {text}", *rows, hint=hint)
     )
     error.names_rule = True
     error.__dict__.pop("__notes__", None)  # where a rule is called from is no line of the user's
@@ -188,9 +188,9 @@ def _is_at_call(below: TracebackType | None) -> bool:
 
 def _last(traceback: TracebackType | None, lines: Sequence[Line]) -> TracebackType | None:
     """The innermost entry of a traceback for some generated code."""
-    found = None
+    entry = None
     while traceback is not None:
         if traceback.tb_frame.f_globals.get(LINES) is lines:
-            found = traceback
+            entry = traceback
         traceback = traceback.tb_next
-    return found
+    return entry

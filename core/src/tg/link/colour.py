@@ -73,7 +73,7 @@ def _follows_from_shapes(graph: FrozenGraph, node: Node, shape: set[int]) -> boo
 
 def _has_sizes_inside(node: Node) -> bool:
     inner = map(colours, node.op.inner_graphs())
-    return any(found.sizes or found.calls for found in inner)
+    return any(colouring.sizes or colouring.calls for colouring in inner)
 
 
 def takes_graphs(graph: FrozenGraph) -> bool:

@@ -28,15 +28,15 @@ class Declined(TgError):  # noqa: N818 (it is no error)
         self.key = _key(op, types)
 
 
-def taken(found: Any, op: Op, types: Sequence[TensorType]) -> Any:
+def taken(result: Any, op: Op, types: Sequence[TensorType]) -> Any:
     """What a rule gave for an op on operands of some types.
 
     Raises:
         Declined: it gave `NotImplemented`.
     """
-    if found is NotImplemented:
+    if result is NotImplemented:
         raise Declined(op, types)
-    return found
+    return result
 
 
 @final

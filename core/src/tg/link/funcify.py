@@ -83,14 +83,14 @@ class FuncifyExecutable(Executable):
         return tuple(self._compilations)
 
     def _program(self, sizes: tuple[Any, ...]) -> Callable[..., tuple[Any, ...]]:
-        found = self._programs.get(sizes)
-        if found is None:
+        program = self._programs.get(sizes)
+        if program is None:
             if len(self._programs) >= KEPT:
                 oldest = next(iter(self._programs))
                 self._programs.pop(oldest, None)
                 self._texts.pop(oldest, None)
-            found = self._programs.setdefault(sizes, self._linked(sizes))
-        return found
+            program = self._programs.setdefault(sizes, self._linked(sizes))
+        return program
 
     def _linked(self, sizes: tuple[Any, ...]) -> Callable[..., tuple[Any, ...]]:
         """The program of these sizes as a function of the inputs, compiled if the backend compiles."""
@@ -118,11 +118,11 @@ class FuncifyExecutable(Executable):
         program = functools.partial(self._steps(sizes, self._function.device), self._constants)
 
         def first(*arrays: Any) -> tuple[Any, ...]:
-            found = looked_at(self._constants, *arrays)
+            outputs = looked_at(self._constants, *arrays)
             self._programs[sizes] = program
             if self._function.host is None:
                 self._main = program
-            return found
+            return outputs
 
         return first
 
@@ -138,9 +138,9 @@ class FuncifyExecutable(Executable):
         inspector = Inspector(self._request, linker.to_numpy, linker.views)
         device, host = self._function.inspected(inspector), self._function.host
         with linker.entered(self._options), np.errstate(all="ignore"):
-            given = [linker.to_native(linker.to_numpy(a)) for a in arrays]
+            natives = [linker.to_native(linker.to_numpy(a)) for a in arrays]
             sizes = () if host is None else host.function(*arrays)
-            inspector.finish(self._steps(sizes, device)(self._constants, *given))
+            inspector.finish(self._steps(sizes, device)(self._constants, *natives))
 
     def _steps(self, sizes: tuple[Any, ...], device: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
         """The checks that shapes decide, then the graph."""
@@ -194,7 +194,7 @@ class FuncifyExecutable(Executable):
         """What is `taken` of the outputs, and the status."""
         linker = self._linker
         began, traces = perf_counter(), len(self._traces)
-        found: Any = None
+        results: Any = None
         try:
             if self._check is not None:
                 with np.errstate(all="ignore"):
@@ -202,14 +202,14 @@ class FuncifyExecutable(Executable):
             program = self._main or self._sized(arrays)
             context = None if linker.scope is None else linker.scope(self._options)
             with NO_CONTEXT if context is None else context:
-                given = arrays if linker.argument is None else [*map(linker.argument, arrays)]
-                found = program(*given)
-                is_clear = self._has_status and found[-1] is None
-                outputs = taken(found) if not is_clear else [*taken(found[:-1]), None]
+                natives = arrays if linker.argument is None else [*map(linker.argument, arrays)]
+                results = program(*natives)
+                is_clear = self._has_status and results[-1] is None
+                outputs = taken(results) if not is_clear else [*taken(results[:-1]), None]
             if len(self._traces) != traces:
                 self._note_compilation(began)
         except Exception as raised:  # noqa: BLE001 (raised again, named)
-            error = self._told(raised, found)
+            error = self._told(raised, results)
             status = self._status_of(arrays)
             if not status:
                 raise program_error(error, self._function.lines, self._request)  # noqa: B904
@@ -221,12 +221,12 @@ class FuncifyExecutable(Executable):
         code = linker.to_numpy(outputs[-1])
         return outputs[:-1], tuple(code.tolist()) if code[0] else ()
 
-    def _told(self, error: Exception, found: Any) -> Exception:
+    def _told(self, error: Exception, results: Any) -> Exception:
         """What to raise for an error: if it came up in what was found, that a rule has given something wrong."""
-        if found is None:
+        if results is None:
             return error
         outputs = self._graph.outputs
-        values = {f"v{k}": value for k, value in zip(outputs, found, strict=False)}
+        values = {f"v{k}": value for k, value in zip(outputs, results, strict=False)}
         wrong = wrong_values(self._graph, outputs, values, self._request)
         if wrong is None:
             return error
@@ -276,9 +276,9 @@ class FuncifyExecutable(Executable):
             return None
         from tg.link.timed import Clock, TimedByNode, TimedRequest
 
-        def ready(found: Any) -> Any:
-            self._linker.ready(found if isinstance(found, tuple | list) else (found,))
-            return found
+        def ready(results: Any) -> Any:
+            self._linker.ready(results if isinstance(results, tuple | list) else (results,))
+            return results
 
         clock = Clock(self._graph)
         request = TimedRequest(**vars(self._request)).timing(clock, self._graph, ready)
@@ -295,11 +295,11 @@ class FuncifyExecutable(Executable):
 
 def _separate(outputs: tuple[Any, ...], inputs: Sequence[Any], copy: Callable[[Any], Any]) -> tuple[Any, ...]:
     """Traced outputs of which none is an input or another output."""
-    seen, found = {id(a) for a in inputs}, []
+    ids, distinct = {id(a) for a in inputs}, []
     for out in outputs:
-        found.append(copy(out) if id(out) in seen else out)
-        seen.add(id(out))
-    return tuple(found)
+        distinct.append(copy(out) if id(out) in ids else out)
+        ids.add(id(out))
+    return tuple(distinct)
 
 
 @final

@@ -59,17 +59,17 @@ def host_sizes(graph: FrozenGraph, name: str, as_numpy: Callable[[Any], Any]) ->
     It gives one int for each entry of `colours(graph).sizes`, then one tuple for each of `calls`: for each inner graph
     the sizes inside, () where they change from one application of the graph to the next.
     """
-    found = colours(graph)
-    if not (found.sizes or found.calls):
+    colouring = colours(graph)
+    if not (colouring.sizes or colouring.calls):
         return None
     writer = _HostWriter(graph, name, as_numpy)
-    for number in found.calls:
+    for number in colouring.calls:
         writer.inner[number] = tuple(
             sizes.function if sizes is not None and sizes.is_fixed else None
             for sizes in sizes_inside(graph.nodes[number], f"{name}_{number}", as_numpy)
         )
-    results = [*(f"int(n{k})" for k in found.sizes), *(f"s{number}" for number in found.calls)]
-    return writer.function(found.sizes, [f"return ({', '.join(results)},)"])
+    results = [*(f"int(n{k})" for k in colouring.sizes), *(f"s{number}" for number in colouring.calls)]
+    return writer.function(colouring.sizes, [f"return ({', '.join(results)},)"])
 
 
 class SizesInside(NamedTuple):
@@ -81,24 +81,24 @@ class SizesInside(NamedTuple):
 
 def sizes_inside(node: Node, name: str, as_numpy: Callable[[Any], Any]) -> list[SizesInside | None]:
     """For each inner graph of a node the sizes in it that depend on values; None where there are none."""
-    found: list[SizesInside | None] = []
+    entries: list[SizesInside | None] = []
     graphs, places = node.op.inner_graphs(), node.op.inner_inputs(len(node.inputs))
     for k, (graph, inputs) in enumerate(zip(graphs, places, strict=True)):
         function = host_sizes(lower_checks(graph), f"{name}_{k}", as_numpy)
         is_fixed = function is not None and all(inputs[place].is_same for place in function.reads)
-        found.append(None if function is None else SizesInside(function, is_fixed))
-    return found
+        entries.append(None if function is None else SizesInside(function, is_fixed))
+    return entries
 
 
 def host_checks(graph: FrozenGraph, name: str) -> HostFunction:
     """The function that raises for the first check of a graph that fails; shapes alone must decide the checks."""
     writer = _HostWriter(graph, name, lambda array: array)
-    known = colours(graph).shape
+    from_shapes = colours(graph).shape
     body: list[str] = []
     needed: list[int] = []
     for k, check in enumerate(graph.checks):
-        values = [f"int({writer.name(v)})" if v in known else "0" for v in check.values]
-        needed.extend((check.condition, *(v for v in check.values if v in known)))
+        values = [f"int({writer.name(v)})" if v in from_shapes else "0" for v in check.values]
+        needed.extend((check.condition, *(v for v in check.values if v in from_shapes)))
         writer.scope[f"error{k}"] = check.descriptor.build
         body.append(f"if not {writer.name(check.condition)}: raise error{k}(({''.join(v + ', ' for v in values)}))")
     return writer.function(needed, [*body, "return ()"])
@@ -144,27 +144,27 @@ class _HostWriter:
 
     def _read_inside(self, number: int, node: Node) -> set[int]:
         """What inner sizes need: values that they read, and what the lengths of the others depend on."""
-        found: set[int] = set()
+        values: set[int] = set()
         for inner, inputs in zip(self.inner[number], node.op.inner_inputs(len(node.inputs)), strict=True):
             if inner is None:
                 continue
-            for position, given in enumerate(inputs):
-                k = node.inputs[given.operand]
+            for position, source in enumerate(inputs):
+                k = node.inputs[source.operand]
                 if position in inner.reads:
-                    found.add(k)
+                    values.add(k)
                 elif k >= self.graph.arity:
-                    for n in self.graph.symbolic[k].shape[given.is_slice :]:
-                        found |= self._owners(n)
-        return found
+                    for n in self.graph.symbolic[k].shape[source.is_slice :]:
+                        values |= self._owners(n)
+        return values
 
     def _owners(self, length: int | Length | None) -> set[int]:
         """The values that must be computed to know a length: not inputs of which it is just the length."""
-        found = set()
+        owners = set()
         for atom in substitution.atoms(length):
             number = _owner(atom)
             if type(atom) is not AxisAtom or number >= self.graph.arity:
-                found.add(number)
-        return found
+                owners.add(number)
+        return owners
 
     def _length(self, node: Node) -> int | Length | None:
         assert isinstance(node.op, AxisLength)
@@ -191,26 +191,26 @@ class _HostWriter:
                 continue
             self.scope[f"sizes{number}_{j}"] = inner.function
             arguments = [
-                self._argument(node.inputs[given.operand], given, is_read=position in inner.reads)
-                for position, given in enumerate(inputs)
+                self._argument(node.inputs[source.operand], source, is_read=position in inner.reads)
+                for position, source in enumerate(inputs)
             ]
             texts.append(f"sizes{number}_{j}({', '.join(arguments)})")
         return f"s{number} = ({', '.join(texts)},)"
 
-    def _argument(self, k: int, given: InnerInput, *, is_read: bool) -> str:
+    def _argument(self, k: int, source: InnerInput, *, is_read: bool) -> str:
         """An input of an inner graph: its value if that is read, or what has its shape."""
-        if is_read or (k < self.graph.arity and not given.is_slice):
+        if is_read or (k < self.graph.arity and not source.is_slice):
             return self.name(k)
         if k < self.graph.arity:
             return f"Shaped(tuple({self.name(k)}.shape[1:]))"
-        return f"Shaped(({''.join(self._text(n) + ', ' for n in self.graph.symbolic[k].shape[given.is_slice :])}))"
+        return f"Shaped(({''.join(self._text(n) + ', ' for n in self.graph.symbolic[k].shape[source.is_slice :])}))"
 
     def name(self, k: int) -> str:
         """A value in the function's text."""
-        known = self.graph.constant(k)
-        if known is None:
+        constant = self.graph.constant(k)
+        if constant is None:
             return f"n{k}"
-        self.scope[f"k{k}"] = known.data
+        self.scope[f"k{k}"] = constant.data
         return f"k{k}"
 
     def _text(self, length: int | Length | None) -> str:

@@ -58,12 +58,12 @@ class CompiledInner:
 
     def __call__(self, function: Function, sizes: tuple[Any, ...], constants: tuple[Any, ...]) -> Function:
         """The function for these sizes; the constants of a program are always the same."""
-        found = self._programs.get(sizes)
-        if found is None:
+        program = self._programs.get(sizes)
+        if program is None:
             if len(self._programs) >= KEPT:
                 self._programs.pop(next(iter(self._programs)), None)
-            found = self._programs.setdefault(sizes, self._compiled(function, sizes, constants))
-        return found
+            program = self._programs.setdefault(sizes, self._compiled(function, sizes, constants))
+        return program
 
     def _compiled(self, function: Function, sizes: tuple[Any, ...], constants: tuple[Any, ...]) -> Function:
         compiler, request = self._linker.inner, self._request
@@ -78,7 +78,7 @@ def changing_size(node: Node, k: int) -> tuple[FrozenGraph, int] | None:
     """In an inner graph of a node the first node with a size that changes from one application to the next."""
     graph = lower_checks(node.op.inner_graphs()[k])
     inputs, sizes = node.op.inner_inputs(len(node.inputs))[k], colours(graph).sizes
-    changing = {place for place, given in enumerate(inputs) if not given.is_same}
+    changing = {place for place, source in enumerate(inputs) if not source.is_same}
     for number, inner in enumerate(graph.nodes):
         positions = inner.op.size_operands(len(inner.inputs))
         if any(inner.inputs[p] in changing and inner.inputs[p] in sizes for p in positions):

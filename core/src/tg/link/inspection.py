@@ -32,24 +32,24 @@ def check_types(request: Request) -> Callable[..., Any]:
 
     def inspect(line: Line, rule: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         graph, number = line.called
-        found = taken(rule(*args, **kwargs), graph.nodes[number].op, operand_types(graph, number))
-        refuse_results(request, graph, number, found)
-        return found
+        result = taken(rule(*args, **kwargs), graph.nodes[number].op, operand_types(graph, number))
+        refuse_results(request, graph, number, result)
+        return result
 
     return inspect
 
 
-def refuse_results(request: Request, graph: FrozenGraph, number: int, found: Any) -> None:
+def refuse_results(request: Request, graph: FrozenGraph, number: int, result: Any) -> None:
     """Raise if a rule gave something else than results of the declared types.
 
     Raises:
         PluginError: it did; the text names the rule, its plugin, the op and the user's line.
     """
     outputs = graph.nodes[number].outputs
-    if len(outputs) > 1 and not (isinstance(found, tuple | list) and len(found) == len(outputs)):
-        given = mistake(found, graph.types[outputs[0]]) or f"one {type(found).__name__}"
-        raise result_error(f"{given}, needed {len(outputs)} results", request, graph, number)
-    for k, value in zip(outputs, found if len(outputs) > 1 else (found,), strict=True):
+    if len(outputs) > 1 and not (isinstance(result, tuple | list) and len(result) == len(outputs)):
+        text = mistake(result, graph.types[outputs[0]]) or f"one {type(result).__name__}"
+        raise result_error(f"{text}, needed {len(outputs)} results", request, graph, number)
+    for k, value in zip(outputs, result if len(outputs) > 1 else (result,), strict=True):
         told = mistake(value, graph.types[k])
         if told is not None:
             raise result_error(f"{told}, needed {graph.types[k]}", request, graph, number)
@@ -82,15 +82,15 @@ class Inspector:
         graph, number = line.called
         node = graph.nodes[number]
         sizes = node.op.size_operands(len(node.inputs))
-        given = args[len(args) - len(node.inputs) :]
-        operands = {place: v for place, v in enumerate(given) if place not in sizes}
+        arguments = args[len(args) - len(node.inputs) :]
+        operands = {place: v for place, v in enumerate(arguments) if place not in sizes}
         before = {place: self._copy(v) for place, v in operands.items()}
         for place, v in operands.items():
             self._refuse_overwritten(v, before[place])
-        found = taken(rule(*args, **kwargs), node.op, operand_types(graph, number))
-        refuse_results(self._request, graph, number, found)
-        results = found if len(node.outputs) > 1 else (found,)
-        self._refuse_lengths(graph, number, given, before, results)
+        result = taken(rule(*args, **kwargs), node.op, operand_types(graph, number))
+        refuse_results(self._request, graph, number, result)
+        results = result if len(node.outputs) > 1 else (result,)
+        self._refuse_lengths(graph, number, arguments, before, results)
         for place, v in operands.items():
             if place in line.dying:
                 self._made.pop(id(v), None)
@@ -105,7 +105,7 @@ class Inspector:
             if id(y) in self._made and not any(y is v for v in operands.values()):
                 raise self._error(graph, number, "gave the same memory twice", NEW)
             self._made[id(y)] = _Made(y, self._copy(y), graph, number)
-        return found
+        return result
 
     def finish(self, outputs: Sequence[Any]) -> None:
         """Look at the outputs of the run once more."""
@@ -114,13 +114,18 @@ class Inspector:
                 self._refuse_overwritten(y, self._copy(y))
 
     def _refuse_overwritten(self, value: Any, now: Array) -> None:
-        made = self._made.get(id(value))
-        if made is not None and not _same(made.copy, now):
+        entry = self._made.get(id(value))
+        if entry is not None and not _same(entry.copy, now):
             text = "gave memory that was written again before its result was read"
-            raise self._error(made.graph, made.number, text, NEW)
+            raise self._error(entry.graph, entry.number, text, NEW)
 
     def _refuse_lengths(
-        self, graph: FrozenGraph, number: int, given: Sequence[Any], before: Mapping[int, Array], results: Sequence[Any]
+        self,
+        graph: FrozenGraph,
+        number: int,
+        arguments: Sequence[Any],
+        before: Mapping[int, Array],
+        results: Sequence[Any],
     ) -> None:
         """Raise if a result has other lengths than follow from these operands."""
         op = graph.nodes[number].op
@@ -128,7 +133,7 @@ class Inspector:
             TensorType(graph.types[graph.nodes[number].inputs[place]].dtype, before[place].shape)
             if place in before
             else int(v)
-            for place, v in enumerate(given)
+            for place, v in enumerate(arguments)
         ]
         try:
             wanted = op.infer(*types)

@@ -64,14 +64,14 @@ class Request:
         Raises:
             NoRuleError: the backend has none; the text names the op, the user's line and who has a rule.
         """
-        found = self.rule_for(op.rule_key)
-        declined = found is not None and self.declines.has(op, operand_types(graph, node))
-        if found is None or declined:
+        function = self.rule_for(op.rule_key)
+        declined = function is not None and self.declines.has(op, operand_types(graph, node))
+        if function is None or declined:
             lines = node_lines(graph, node)
             if op.calls_python:
                 raise no_callback(self.backend, op, lines)
             raise no_rule(self.backend, op, lines, *self.who_else(op.rule_key), declined=declined)
-        return found
+        return function
 
     def on_host(self, op: Op, graph: FrozenGraph, node: int) -> bool:
         """Whether the host is to compute a node, which no rule does: its plugin has said that it may."""

@@ -48,14 +48,14 @@ class PerformExecutable(Executable):
                 if k == self._end:
                     break
                 try:
-                    found = node.op.perform(*[values[i] for i in node.inputs])
+                    results = node.op.perform(*[values[i] for i in node.inputs])
                 except Exception as error:
                     refusal = _refusal(error, graph, k, [values[i] for i in node.inputs])
                     if refusal is not None:
                         raise refusal from error
                     add_node_note(error, graph, k)
                     raise
-                for number, value in zip(node.outputs, found, strict=True):
+                for number, value in zip(node.outputs, results, strict=True):
                     values[number] = value
                     if number in self._conditions and not value:
                         return (), failure(graph, values)
@@ -73,7 +73,7 @@ class PerformExecutable(Executable):
 
         clock = Clock(self.graph)
         nodes: Any = [
-            node._replace(op=TimedOp(node.op, clock.timed(k, node.op.perform, lambda found: found)))  # type: ignore[arg-type]
+            node._replace(op=TimedOp(node.op, clock.timed(k, node.op.perform, lambda results: results)))  # type: ignore[arg-type]
             for k, node in enumerate(self.graph.nodes)
         ]
         return TimedByNode(self.graph, clock, PerformExecutable(self.graph.with_nodes(nodes)))
@@ -90,11 +90,11 @@ def _refusal(error: Exception, graph: FrozenGraph, number: int, operands: Sequen
     if isinstance(error, TgError) or not isinstance(error, ValueError | OverflowError):
         return None
     op = graph.nodes[number].op
-    given: list[Any] = [TensorType(v.dtype, v.shape) for v in operands]
+    types: list[Any] = [TensorType(v.dtype, v.shape) for v in operands]
     for k in op.size_operands(len(operands)):
-        given[k] = int(operands[k])
+        types[k] = int(operands[k])
     try:
-        results = op.infer(*given)
+        results = op.infer(*types)
     except (TypeError, ValueError):
         return None
     for t in results:
@@ -133,12 +133,12 @@ def _scheduled(graph: FrozenGraph) -> FrozenGraph:
 
 def _owned_outputs(graph: FrozenGraph) -> list[bool]:
     """Whether each output is a fresh array: computed, and not given out twice."""
-    seen: set[int] = set()
-    found = []
+    earlier: set[int] = set()
+    flags = []
     for k in graph.outputs:
-        found.append(k >= graph.arity + len(graph.constants) and k not in seen)
-        seen.add(k)
-    return found
+        flags.append(k >= graph.arity + len(graph.constants) and k not in earlier)
+        earlier.add(k)
+    return flags
 
 
 @final

@@ -64,11 +64,11 @@ def _brought_forward(
         later = [k for k in own if place[k] > max(at, checked)]
         behind.setdefault(max(at, checked), []).extend(later)
         moved.update(later)
-    found: list[int | Test] = []
+    order: list[int | Test] = []
     for at in range(-1, len(steps)):
-        found += [step for step in steps[max(at, 0) : at + 1] if step not in moved]
-        found += sorted(behind.get(at, ()), key=lambda k: place[k])
-    return found
+        order += [step for step in steps[max(at, 0) : at + 1] if step not in moved]
+        order += sorted(behind.get(at, ()), key=lambda k: place[k])
+    return order
 
 
 def _uses(graph: FrozenGraph, makers: Mapping[int, int]) -> dict[int, int]:
@@ -100,15 +100,15 @@ def plan_schedule(graph: FrozenGraph, makers: Mapping[int, int], wanted: Iterabl
     order = _Order(graph, makers)
     wanted = sorted(wanted)
     order.place(wanted)
-    known = {n for k in order.placed for n in graph.nodes[k].outputs}
-    known.update(n for n in range(len(graph.types)) if n not in makers)
+    values = {n for k in order.placed for n in graph.nodes[k].outputs}
+    values.update(n for n in range(len(graph.types)) if n not in makers)
     for k, node in enumerate(graph.nodes):
-        reads_scalars = all(n in known and graph.types[n].ndim == 0 for n in node.inputs)
-        if k not in order.placed and (reads_scalars or (isinstance(node.op, AxisLength) and node.inputs[0] in known)):
-            known.update(n for n in node.outputs if graph.types[n].ndim == 0)
+        reads_scalars = all(n in values and graph.types[n].ndim == 0 for n in node.inputs)
+        if k not in order.placed and (reads_scalars or (isinstance(node.op, AxisLength) and node.inputs[0] in values)):
+            values.update(n for n in node.outputs if graph.types[n].ndim == 0)
     for k, check in enumerate(graph.checks):
         cone = (check.condition, *check.values)
-        if known.issuperset(cone):
+        if values.issuperset(cone):
             order.place(cone)
             order.steps.append(Test(k))
     return with_last_uses(graph, order.steps, wanted)
@@ -139,18 +139,18 @@ class _Order:
             self.steps.append(top)
 
 
-def with_last_uses(graph: FrozenGraph, steps: list[int | Test], kept: Iterable[int]) -> list[Run | Test]:
-    """Steps, each node with the values that nothing reads after it; `kept` are read in the end."""
-    seen = set(kept)
-    found: list[Run | Test] = []
+def with_last_uses(graph: FrozenGraph, steps: list[int | Test], outputs: Iterable[int]) -> list[Run | Test]:
+    """Steps, each node with the values that nothing reads after it; `outputs` are read in the end."""
+    live = set(outputs)
+    entries: list[Run | Test] = []
     for step in reversed(steps):
         if isinstance(step, Test):
             check = graph.checks[step.check]
-            seen.update((check.condition, *check.values))
-            found.append(step)
+            live.update((check.condition, *check.values))
+            entries.append(step)
             continue
         node = graph.nodes[step]
-        dying = tuple(k for k in dict.fromkeys((*node.inputs, *node.outputs)) if k not in seen)
-        seen.update(dying)
-        found.append(Run(step, dying))
-    return found[::-1]
+        dying = tuple(k for k in dict.fromkeys((*node.inputs, *node.outputs)) if k not in live)
+        live.update(dying)
+        entries.append(Run(step, dying))
+    return entries[::-1]

@@ -40,13 +40,13 @@ class Steps(NamedTuple):
 
     def last_uses(self, graph: FrozenGraph) -> dict[int, tuple[int, ...]]:
         """For each node the values that no later one reads, so that they may be freed or overwritten."""
-        seen: set[int] = {*range(graph.arity + len(graph.constants)), *graph.outputs}
-        found: dict[int, tuple[int, ...]] = {}
+        live: set[int] = {*range(graph.arity + len(graph.constants)), *graph.outputs}
+        uses: dict[int, tuple[int, ...]] = {}
         for number in reversed((*self.first, *self.rest)):
             node = graph.nodes[number]
-            found[number] = tuple(k for k in dict.fromkeys((*node.inputs, *node.outputs)) if k not in seen)
-            seen.update(found[number])
-        return found
+            uses[number] = tuple(k for k in dict.fromkeys((*node.inputs, *node.outputs)) if k not in live)
+            live.update(uses[number])
+        return uses
 
 
 def steps_of(graph: FrozenGraph, live: Collection[int], *, has_status: bool) -> Steps:
@@ -67,10 +67,10 @@ def steps_of(graph: FrozenGraph, live: Collection[int], *, has_status: bool) -> 
 def _conditions(graph: FrozenGraph) -> tuple[int, ...]:
     """The conditions of the checks in a status, which is a chain of choices that ends with a constant."""
     makers = {k: node for node in graph.nodes for k in node.outputs}
-    found: list[int] = []
+    conditions: list[int] = []
     number = graph.outputs[-1]
     while number in makers and makers[number].op.rule_key is where:
         condition, number, _ = makers[number].inputs
-        found.append(condition)
-    known = graph.constant(number)
-    return tuple(found) if known is not None and not known.data.any() else ()
+        conditions.append(condition)
+    end = graph.constant(number)
+    return tuple(conditions) if end is not None and not end.data.any() else ()

@@ -85,10 +85,10 @@ def text_of(op: Op) -> str:
 
 def names_at(graph: FrozenGraph, number: int) -> list[str]:
     """What the user calls a node: the names given to its results, else what the lines that made it assign to."""
-    given = [graph.names[k] for k in graph.nodes[number].outputs if k in graph.names]
+    names = [graph.names[k] for k in graph.nodes[number].outputs if k in graph.names]
     origin = graph.origins.get(number)
     assigned = (ASSIGNED.match(loc.source) for loc in origin.locs) if origin is not None else ()
-    return given or list(dict.fromkeys(found[1] for found in assigned if found is not None))
+    return names or list(dict.fromkeys(match[1] for match in assigned if match is not None))
 
 
 def lines_of(locs: Iterable[Loc]) -> tuple[str, ...]:
@@ -120,11 +120,11 @@ class Clock:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             began = perf_counter()
-            found = ready(function(*args, **kwargs))
+            results = ready(function(*args, **kwargs))
             self._seconds[number] += perf_counter() - began  # type: ignore[assignment]
             self._runs[number] += 1
-            self._follow(number, found if isinstance(found, tuple | list) else (found,))
-            return found
+            self._follow(number, results if isinstance(results, tuple | list) else (results,))
+            return results
 
         return call
 

@@ -148,14 +148,14 @@ class _Unit:
 
     def bind(self, name: str, value: Any, key: object) -> str:
         """The name of an object in the generated code: one for each key."""
-        found = self._names.get((name, key))
-        if found is None:
+        label = self._names.get((name, key))
+        if label is None:
             plain = "".join(c if c.isalnum() else "_" for c in name)
             taken = plain in self.scope or RESERVED.fullmatch(plain) or keyword.iskeyword(plain)
-            found = f"{plain}_{len(self.scope)}" if taken else plain
-            self._names[name, key] = found
-            self.scope[found] = value
-        return found
+            label = f"{plain}_{len(self.scope)}" if taken else plain
+            self._names[name, key] = label
+            self.scope[label] = value
+        return label
 
     def argument(self, data: Array, key: object) -> int:
         """The place of a constant among the arguments."""
@@ -191,10 +191,10 @@ class _Unit:
 
     def takes(self, rule: Callable[..., Any], argument: str) -> bool:
         """Whether a rule has an argument of this name."""
-        found = self._parameters.get(rule)
-        if found is None:
-            found = self._parameters[rule] = parameters(rule)
-        return argument in found
+        names = self._parameters.get(rule)
+        if names is None:
+            names = self._parameters[rule] = parameters(rule)
+        return argument in names
 
 
 @final
@@ -297,26 +297,26 @@ class _GraphWriter:
         names = [self._native(k) for k in outputs]
         if not self.copies or (self.traced and not self.unit.linker.views):
             return names
-        graph, found = self.graph, []
+        graph, texts = self.graph, []
         taken = {*range(graph.arity + len(graph.constants)), *self.early}
         for name, k in zip(names, outputs, strict=True):
-            found.append(f"copy({name})" if taken & self.roots[k] else name)
+            texts.append(f"copy({name})" if taken & self.roots[k] else name)
             taken |= self.roots[k]
-        return found
+        return texts
 
     def _native(self, k: int) -> str:
         """The name of a value as the backend's array, made from its host value or constant where needed."""
         if k in self.made:
             return f"v{k}"
-        known = self.graph.constant(k)
+        constant = self.graph.constant(k)
         if k in self.early:
             self._early_name(f"v{k}", f"constant(h{k})")
-        elif known is None:
+        elif constant is None:
             self._line(f"v{k} = constant(h{k})")
-        elif self.traced and known.data.nbytes <= LARGE:
-            self._line(f"v{k} = constant({self.unit.bind('c', known.data, known.key)})")
+        elif self.traced and constant.data.nbytes <= LARGE:
+            self._line(f"v{k} = constant({self.unit.bind('c', constant.data, constant.key)})")
         else:
-            self._line(f"v{k} = constants[{self.unit.argument(known.data, known.key)}]")
+            self._line(f"v{k} = constants[{self.unit.argument(constant.data, constant.key)}]")
         self.made.add(k)
         return f"v{k}"
 
@@ -341,11 +341,11 @@ class _GraphWriter:
         self._line(f"{targets}= {text}", calls, dying)
 
     def _size(self, k: int) -> str:
-        known = self.graph.constant(k)
+        constant = self.graph.constant(k)
         if k in self.early:
             return self._early_name(f"s{k}", f"int(h{k})")
-        if known is not None or k in self.colours.shape or self.unit.linker.length is None:
-            return str(int(known.data)) if known is not None else self.sizes.get(k) or f"int(h{k})"
+        if constant is not None or k in self.colours.shape or self.unit.linker.length is None:
+            return str(int(constant.data)) if constant is not None else self.sizes.get(k) or f"int(h{k})"
         return self._native(k)
 
     def _rule(self, number: int, node: Node, operands: list[str]) -> tuple[str, frozenset[int]]:
@@ -375,13 +375,13 @@ class _GraphWriter:
         """The function of an inner graph of a node, of arrays alone, as a rule is given it."""
         unit, sizes = self.unit, self._sizes_inside(number, k)
         has_status = bool(self.graph.nodes[number].op.inner_graphs()[k].checks)
-        found = self.inside[number][k] if number in self.calls else None
-        changing = found is not None and not found.is_fixed
+        inner = self.inside[number][k] if number in self.calls else None
+        changing = inner is not None and not inner.is_fixed
         if changing and self.traced:
             raise refused_size(unit.request, self.graph, number, changing_size(self.graph.nodes[number], k))
-        if found is not None and changing:
+        if inner is not None and changing:
             name = unit.inner(graph, traced=False, copies=False, has_status=has_status)
-            return f"sized({name}, {unit.bind('sizes_inside', found.function.function, (number, k, graph))}, constants)"
+            return f"sized({name}, {unit.bind('sizes_inside', inner.function.function, (number, k, graph))}, constants)"
         if self.traced or not unit.compiles(graph):
             name = unit.inner(graph, traced=self.traced, copies=False, has_status=has_status)
             return f"bound({name}, {sizes}, constants)"
@@ -411,8 +411,8 @@ class _GraphWriter:
         if unit.linker.special is None or self.traced or rule is None:
             return None
         operands, results = (tuple(types[k].static for k in places) for places in (node.inputs, node.outputs))
-        found = unit.linker.special(rule, Site(node.op, operands, results, self._dying(number, node)))
-        return None if found is None else unit.request.seen(found, self.graph, number)
+        function = unit.linker.special(rule, Site(node.op, operands, results, self._dying(number, node)))
+        return None if function is None else unit.request.seen(function, self.graph, number)
 
     def _dying(self, number: int, node: Node) -> frozenset[int]:
         """The operands that nothing else reads, by position: computed here, and sharing memory with no other value."""
@@ -453,9 +453,9 @@ class _GraphWriter:
         return name
 
     def _on_host_name(self, k: int, *, early: bool) -> str:
-        known = self.graph.constant(k)
-        if known is not None:
-            return self.unit.bind("c", known.data, known.key)
+        constant = self.graph.constant(k)
+        if constant is not None:
+            return self.unit.bind("c", constant.data, constant.key)
         return f"h{k}" if early or k not in self.early else self._early_name(f"h{k}")
 
 
@@ -465,12 +465,12 @@ def _called_back(linker: FuncifyLinker, graph: FrozenGraph, number: int) -> Call
 
     def rule(*arrays: Any) -> Any:
         try:
-            found = op.perform(*(a if type(a) is int else linker.to_numpy(a) for a in arrays))
+            results = op.perform(*(a if type(a) is int else linker.to_numpy(a) for a in arrays))
         except Exception as error:
             add_node_note(error, graph, number)
             raise
-        made = tuple(map(linker.to_native, found))
-        return made[0] if len(made) == 1 else made
+        natives = tuple(map(linker.to_native, results))
+        return natives[0] if len(natives) == 1 else natives
 
     return rule
 
@@ -486,30 +486,30 @@ def _quiet(perform: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Arr
 def _early(graph: FrozenGraph, scalars: frozenset[int]) -> frozenset[int]:
     """Of the scalars known from shapes those that follow from the lengths of inputs."""
     first = graph.arity + len(graph.constants)
-    found = set(range(graph.arity, first))
+    values = set(range(graph.arity, first))
     for node in graph.nodes:
         if isinstance(node.op, AxisLength):
             source = node.inputs[0]
             if source < graph.arity or graph.types[source].shape[node.op.axis] is not None:
-                found.update(node.outputs)
-        elif found.issuperset(node.inputs) and scalars.issuperset(node.outputs):
-            found.update(node.outputs)
-    return frozenset(k for k in found if k >= first)
+                values.update(node.outputs)
+        elif values.issuperset(node.inputs) and scalars.issuperset(node.outputs):
+            values.update(node.outputs)
+    return frozenset(k for k in values if k >= first)
 
 
-def _is_decided(graph: FrozenGraph, node: Node, known: frozenset[int]) -> bool:
+def _is_decided(graph: FrozenGraph, node: Node, scalars: frozenset[int]) -> bool:
     """Whether a node chooses between arrays of one type by what shapes decide: a status is a chain of such."""
-    if node.op.rule_key is not where or node.inputs[0] not in known or graph.types[node.inputs[0]].ndim:
+    if node.op.rule_key is not where or node.inputs[0] not in scalars or graph.types[node.inputs[0]].ndim:
         return False
     types = [graph.types[k].static for k in (*node.inputs[1:], *node.outputs)]
     return None not in types[0].shape and types[0] == types[1] == types[2]
 
 
-def _roots(graph: FrozenGraph, views: frozenset[object], known: frozenset[int]) -> list[frozenset[int]]:
+def _roots(graph: FrozenGraph, views: frozenset[object], scalars: frozenset[int]) -> list[frozenset[int]]:
     """For each value the values whose memory it may share: itself, unless it is a view, or one of two."""
     roots = [frozenset({k}) for k in range(len(graph.types))]
     for node in graph.nodes:
-        if node.op.rule_key in views or _is_decided(graph, node, known):
+        if node.op.rule_key in views or _is_decided(graph, node, scalars):
             shared = frozenset().union(*(roots[k] for k in node.inputs))
             for k in node.outputs:
                 roots[k] = shared or roots[k]

@@ -135,9 +135,9 @@ class Attention(Module):
         key: Any = None,
     ) -> Variable:
         x = as_variable(x) if self.dropout.p else undropped("Attention", as_variable(x), key, training=training)
-        given = x if memory is None else as_variable(memory)
+        source = x if memory is None else as_variable(memory)
         parts = [slice(k * self.width, (k + 1) * self.width) for k in range(3)]
-        q, k, v = (self._projected(y, part) for y, part in zip((x, given, given), parts, strict=True))
+        q, k, v = (self._projected(y, part) for y, part in zip((x, source, source), parts, strict=True))
         p = self.dropout.p if self.dropout.p and asked(self, training) else 0.0
         if p and key is None:
             raise InputError(message(f"Attention with {self.dropout!r}: training without a key", hint=NEEDS_KEY))
@@ -265,9 +265,9 @@ def taken(layer: Callable[..., Any], training: bool | None, key: Any) -> dict[st
 def _options(call: Callable[..., Any]) -> frozenset[str]:
     """Which of the two a call takes by name."""
     try:
-        found = inspect.signature(call).parameters.values()
+        parameters = inspect.signature(call).parameters.values()
     except (TypeError, ValueError):  # functions of C say nothing
         return frozenset()
-    if any(p.kind is p.VAR_KEYWORD for p in found):
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return frozenset(("training", "key"))
-    return frozenset(p.name for p in found if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD))
+    return frozenset(p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD))

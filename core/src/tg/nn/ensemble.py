@@ -62,9 +62,9 @@ class Ensemble(Module):
         weights = list({id(leaf): leaf for _, leaf, _ in leaves(self.members)}.values())
         keys = None if key is None else split(key, self.number)
 
-        def of_one(own: list[Variable], own_key: Any, given: tuple[Any, ...]) -> Any:
+        def of_one(own: list[Variable], own_key: Any, args: tuple[Any, ...]) -> Any:
             model = self._with(dict(zip(map(id, weights), own, strict=True)))
-            return model(*given, **taken(model, training, own_key), **options)
+            return model(*args, **taken(model, training, own_key), **options)
 
         return vmap(of_one, (0, None if key is None else 0, axis))(weights, keys, inputs)
 
@@ -86,9 +86,9 @@ class Ensemble(Module):
 
 def _of_all(weight: Initial, number: int) -> Initial:
     """A weight of each member, along a new first axis."""
-    made = Initial((number, *weight.shape), functools.partial(_drawn, draw=weight.draw), weight.dtype)
-    made.where = weight.where
-    return made
+    initial = Initial((number, *weight.shape), functools.partial(_drawn, draw=weight.draw), weight.dtype)
+    initial.where = weight.where
+    return initial
 
 
 def _drawn(key: Any, shape: tuple[int, ...], dtype: str, *, draw: Callable[..., Variable]) -> Variable:

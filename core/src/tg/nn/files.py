@@ -58,7 +58,7 @@ def save(model: Any, path: str | os.PathLike[str], metadata: Mapping[str, str] |
     _safetensors("save")
     from safetensors.numpy import save as serialized
 
-    found: dict[int, tuple[str, Shared]] = {}
+    weights: dict[int, tuple[str, Shared]] = {}
     for name, leaf, _ in leaves(a_model("save", model)):
         if isinstance(leaf, Constant):
             continue
@@ -66,9 +66,9 @@ def save(model: Any, path: str | os.PathLike[str], metadata: Mapping[str, str] |
             hint = "model = tg.nn.randomized(model, key) draws what has no value yet"
             text = f"save: {name}: found {short(leaf)}, needed a shared variable"
             raise InputError(message(text, hint=hint if isinstance(leaf, Initial) else None))
-        found.setdefault(id(leaf), (name, leaf))
-    arrays = {name: np.asarray(v.snapshot.numpy, order="C") for name, v in found.values()}
-    if len(arrays) < len(found):
+        weights.setdefault(id(leaf), (name, leaf))
+    arrays = {name: np.asarray(v.snapshot.numpy, order="C") for name, v in weights.values()}
+    if len(arrays) < len(weights):
         raise InputError(message("save: found two weights of one path"))
     target = Path(path)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f"{target.name}.") as folder:
@@ -110,7 +110,7 @@ def load(
         (2, 3)
     """
     places = {path: leaf for path, leaf, _ in leaves(a_model("load", model))}
-    found: dict[int, Array] = {}
+    values: dict[int, Array] = {}
     wanted = _renamed(_arrays(source), _rules(names))
     _none_unknown(wanted, places)
     for path, (name, value) in wanted.items():
@@ -120,22 +120,22 @@ def load(
             text = f"load: {path}: found {dtype_name(value.dtype)}{list(value.shape)}, needed the shape {list(shape)}"
             raise InputError(message(text, hint="names= may transpose it: (pattern, path, numpy.transpose)"))
         cast = _cast(path, value, leaf, dtype)
-        if id(leaf) in found and not np.array_equal(found[id(leaf)], cast):
+        if id(leaf) in values and not np.array_equal(values[id(leaf)], cast):
             raise InputError(
                 message(f"load: {name}: found other values of {path} than in another place of this weight")
             )
-        found[id(leaf)] = cast
-    missing = [path for path, leaf in places.items() if id(leaf) not in found]
+        values[id(leaf)] = cast
+    missing = [path for path, leaf in places.items() if id(leaf) not in values]
     if missing and not partial:
         text = f"load: the source lacks {some(missing)}"
         raise InputError(message(text, hint="partial=True leaves these as they are"))
-    made = {}
+    variables = {}
     for path, leaf in places.items():
-        if id(leaf) in found and isinstance(leaf, Initial) and id(leaf) not in made:
-            made[id(leaf)] = shared(found[id(leaf)], path, shape=leaf.shape)
-        elif id(leaf) in found and isinstance(leaf, Shared):
-            leaf.set_value(found[id(leaf)])
-    return rebuilt(model, lambda _, part: made.get(id(part), part)) if made else model
+        if id(leaf) in values and isinstance(leaf, Initial) and id(leaf) not in variables:
+            variables[id(leaf)] = shared(values[id(leaf)], path, shape=leaf.shape)
+        elif id(leaf) in values and isinstance(leaf, Shared):
+            leaf.set_value(values[id(leaf)])
+    return rebuilt(model, lambda _, part: variables.get(id(part), part)) if variables else model
 
 
 def _cast(path: str, value: Array, leaf: Any, dtype: object) -> Array:
@@ -178,14 +178,14 @@ def _renamed(arrays: Mapping[str, Array], rules: Sequence[Rule]) -> dict[str, tu
     Raises:
         InputError: two names of other values become one path.
     """
-    found: dict[str, tuple[str, Array]] = {}
+    by_path: dict[str, tuple[str, Array]] = {}
     for name, array in arrays.items():
         path, value = _by_rule(name, array, rules)
-        if path in found and not np.array_equal(found[path][1], value):
-            raise InputError(message(f"load: names: found {found[path][0]} and {name} for {path}, of other values"))
+        if path in by_path and not np.array_equal(by_path[path][1], value):
+            raise InputError(message(f"load: names: found {by_path[path][0]} and {name} for {path}, of other values"))
         if path is not None:
-            found[path] = name, value
-    return found
+            by_path[path] = name, value
+    return by_path
 
 
 def _by_rule(name: str, array: Array, rules: Sequence[Rule]) -> tuple[str | None, Array]:
@@ -232,13 +232,13 @@ def _arrays(source: Any) -> dict[str, Array]:
     except library.SafetensorError as error:
         hint = "of PyTorch's own files torch.load(path) gives the arrays by name"
         raise InputError(message(f"load: {source}: found no file of safetensors: {error}", hint=hint)) from error
-    found = {}
+    arrays = {}
     for name, part in parts:
         kind = OF_FILES.get(part["dtype"])
         if kind is None:
             raise InputError(message(f"load: {name}: found the dtype {part['dtype']}, which tg does not have"))
-        found[name] = np.frombuffer(part["data"], numpy_dtype(kind)).reshape(part["shape"])
-    return found
+        arrays[name] = np.frombuffer(part["data"], numpy_dtype(kind)).reshape(part["shape"])
+    return arrays
 
 
 def _array(name: str, value: Any) -> Array:

@@ -214,8 +214,8 @@ class BatchNorm(Module, state=("running_mean", "running_var")):
         mean, var = self.running_mean, self.running_var
         if not asked(self, training):
             return normalization.batch_norm(x, mean, var, self.weight, self.bias, eps=self.eps, axis=axis)
-        y, *found = normalization.batch_norm_training(x, self.weight, self.bias, eps=self.eps, axis=axis)
-        pairs = zip((mean, var), found, strict=True)
+        y, *moments = normalization.batch_norm_training(x, self.weight, self.bias, eps=self.eps, axis=axis)
+        pairs = zip((mean, var), moments, strict=True)
         return with_updates(y, {v: v + self.momentum * (now.astype(v.type.dtype) - v) for v, now in pairs})
 
 
@@ -293,13 +293,13 @@ def asked(module: Module, training: bool | None) -> bool:
     return training
 
 
-def sizes(what: str, **given: int) -> None:
+def sizes(what: str, **numbers: int) -> None:
     """Refuse what is no positive integer.
 
     Raises:
         InputError: one is not.
     """
-    for name, n in given.items():
+    for name, n in numbers.items():
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
             raise InputError(message(f"{what}: {name}: found {short(n)}, needed a positive integer"))
 

@@ -100,15 +100,15 @@ class _Kind(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         try:
-            made = super().__call__(*args, **kwargs)
+            module = super().__call__(*args, **kwargs)
         except TypeError as error:
             makers = [vars(c)["__init__"] for c in cls.__mro__ if c is not object and "__init__" in vars(c)]
             told = instead(cls.__name__, makers, kwargs, error)
             if told is None:
                 raise
             raise told from None
-        made.__dict__["_is_made"] = True
-        return made
+        module.__dict__["_is_made"] = True
+        return module
 
 
 @dataclass_transform(eq_default=False, frozen_default=True)
@@ -226,21 +226,21 @@ def rebuilt(value: Any, new: Callable[[str, Any], Any], path: str = "", done: di
     """
     done = {} if done is None else done
     if id(value) not in done:
-        made = new(path, value)
-        if made is value:
-            made = _copied(value, lambda name, part: rebuilt(part, new, f"{path}.{name}" if path else str(name), done))
+        copy = new(path, value)
+        if copy is value:
+            copy = _copied(value, lambda name, part: rebuilt(part, new, f"{path}.{name}" if path else str(name), done))
         if not isinstance(value, Module | Variable | Initial):
-            return made
-        done[id(value)] = made
+            return copy
+        done[id(value)] = copy
     return done[id(value)]
 
 
 def _copied(value: Any, part_of: Callable[[Any, Any], Any]) -> Any:
     if isinstance(value, Module):
-        made = object.__new__(type(value))
+        copy = object.__new__(type(value))
         own = {name: part for name, part in vars(value).items() if name not in value.parts}
-        made.__dict__.update({name: part_of(name, part) for name, part in value.parts.items()} | own)
-        return made
+        copy.__dict__.update({name: part_of(name, part) for name, part in value.parts.items()} | own)
+        return copy
     if isinstance(value, dict):
         return {name: part_of(name, part) for name, part in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):

@@ -41,8 +41,8 @@ class _Recurrent(Module):
 
     def _weights(self) -> dict[str, Any]:
         """The lists that the functions of `tg.nn` take."""
-        found = {kind: [w for name, w in self.parts.items() if name.startswith(f"{kind}_l")] for kind in WEIGHTS}
-        return {kind: weights or None for kind, weights in found.items()}
+        by_kind = {kind: [w for name, w in self.parts.items() if name.startswith(f"{kind}_l")] for kind in WEIGHTS}
+        return {kind: weights or None for kind, weights in by_kind.items()}
 
 
 class RNN(_Recurrent):

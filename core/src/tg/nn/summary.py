@@ -92,8 +92,8 @@ def summary(model: Module, *inputs: Any, **options: Any) -> Summary:
         0 Dense float32[1, 128] 100480 200704
         2 Dense float32[1, 10] 1290 2560
     """
-    given = [v.type.dtype for v in flatten(inputs)[0] if isinstance(v, Variable)]
-    dtype = next(filter(is_float, given), "float32")
+    dtypes = [v.type.dtype for v in flatten(inputs)[0] if isinstance(v, Variable)]
+    dtype = next(filter(is_float, dtypes), "float32")
     of_state = {id(leaf) for _, leaf, is_state in leaves(model) if is_state}
 
     def standing_in(path: str, part: Any) -> Any:

@@ -46,17 +46,17 @@ def randomized(model: M, key: Any, dtype: object = "float32") -> M:
     needed = dtype_name(dtype)
     if not is_float(needed):
         raise DtypeError(message(f"randomized: dtype: found {needed}, needed a real floating one"))
-    found: dict[int, tuple[str, Initial]] = {}
+    weights: dict[int, tuple[str, Initial]] = {}
     for path, leaf, _ in leaves(a_model("randomized", model)):
         if isinstance(leaf, Initial):
-            found.setdefault(id(leaf), (path, leaf))
-    if not found:
+            weights.setdefault(id(leaf), (path, leaf))
+    if not weights:
         hint = "a model is drawn once; keep it as it was made to draw it again"
         raise InputError(message("randomized: found no weight without a value", hint=hint))
     drawn = {}
-    for known, (path, leaf) in found.items():
+    for number, (path, leaf) in weights.items():
         own = fold_in(key, zlib.crc32(path.encode()))
-        drawn[known] = shared(_first_value(path, leaf, own, leaf.dtype or needed), path, shape=leaf.shape)
+        drawn[number] = shared(_first_value(path, leaf, own, leaf.dtype or needed), path, shape=leaf.shape)
     return rebuilt(model, lambda _, part: drawn.get(id(part), part))  # type: ignore[no-any-return]
 
 
@@ -67,12 +67,12 @@ def _first_value(path: str, leaf: Initial, key: Any, dtype: str) -> Any:
         InputError: it gives another shape or dtype.
     """
     value = as_variable(leaf.draw(key, leaf.shape, dtype))
-    found = evaluate(value, mode="off")
-    if found.shape != leaf.shape or dtype_name(found.dtype) != dtype:
+    array = evaluate(value, mode="off")
+    if array.shape != leaf.shape or dtype_name(array.dtype) != dtype:
         needed = f"{dtype}[{', '.join(map(str, leaf.shape))}]"
         hint = "a function that draws takes a key, a shape and a dtype, as those of tg.nn.init"
         raise InputError(message(f"randomized: {path}: found a draw {value.type}, needed {needed}", hint=hint))
-    return found
+    return array
 
 
 def params(model: Any) -> dict[str, Shared]:
@@ -113,8 +113,8 @@ def count(model: Any) -> int:
         >>> tg.nn.count(tg.nn.Dense(784, 10))
         7850
     """
-    found = {id(leaf): leaf for _, leaf, is_state in leaves(a_model("count", model)) if not is_state}
-    return sum(math.prod(_lengths(v)) for v in found.values())
+    parameters = {id(leaf): leaf for _, leaf, is_state in leaves(a_model("count", model)) if not is_state}
+    return sum(math.prod(_lengths(v)) for v in parameters.values())
 
 
 def replaced(model: M, values: Mapping[str, Any]) -> M:
@@ -149,16 +149,16 @@ def replaced(model: M, values: Mapping[str, Any]) -> M:
             return value
         raise InputError(message(f"replaced: {path}: found {short(value)} for {type(part).__name__}"))
 
-    made = rebuilt(a_model("replaced", model), new)
+    copy = rebuilt(a_model("replaced", model), new)
     if left:
         path = next(iter(left))
-        known = {p: leaf for p, leaf, _ in leaves(model)}
-        if path in known:
-            first = next(p for p, leaf in known.items() if leaf is known[path])
+        places = {p: leaf for p, leaf, _ in leaves(model)}
+        if path in places:
+            first = next(p for p, leaf in places.items() if leaf is places[path])
             raise InputError(message(f"replaced: {path} is the weight of {first}, which stands in several places"))
-        near = difflib.get_close_matches(path, known, 1, 0.6)
+        near = difflib.get_close_matches(path, places, 1, 0.6)
         raise InputError(message(f"replaced: the model has no {path}", hint=f"{near[0]} exists" if near else None))
-    return made  # type: ignore[no-any-return]
+    return copy  # type: ignore[no-any-return]
 
 
 def _lengths(v: Any) -> tuple[int, ...]:
@@ -178,7 +178,7 @@ def _fitting(path: str, part: Variable | Initial, value: Any) -> Variable:
 
 
 def _shared(what: str, model: Any, *, is_state: bool) -> dict[str, Shared]:
-    found: dict[int, tuple[str, Shared]] = {}
+    weights: dict[int, tuple[str, Shared]] = {}
     for path, leaf, of_state in leaves(a_model(what, model)):
         if of_state == is_state:
             if isinstance(leaf, Constant):
@@ -190,9 +190,9 @@ def _shared(what: str, model: Any, *, is_state: bool) -> dict[str, Shared]:
                 if not isinstance(leaf, Initial):
                     hint = "the model is a function of this variable: tg.grad takes it"
                 raise InputError(message(f"{what}: {path}: found {short(leaf)}, needed a shared variable", hint=hint))
-            found.setdefault(id(leaf), (path, leaf))
-    named = dict(found.values())
-    if len(named) < len(found):
+            weights.setdefault(id(leaf), (path, leaf))
+    named = dict(weights.values())
+    if len(named) < len(weights):
         raise InputError(message(f"{what}: found two weights of one path", hint="keys of dicts go without dots"))
     return named
 

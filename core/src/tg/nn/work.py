@@ -29,7 +29,9 @@ def operations(outputs: Sequence[Variable], began: int = 0) -> int | None:
         None where a length that counts is known only when the program runs, or something that counts is in a loop,
         a branch or a call.
     """
-    nodes = [node for node, found in sorted_applies(outputs) if any(v is not None and v.serial > began for v in found)]
+    nodes = [
+        node for node, results in sorted_applies(outputs) if any(v is not None and v.serial > began for v in results)
+    ]
     counts = [_of_node(node) for node in nodes]
     return None if None in counts else sum(n for n in counts if n is not None)
 

@@ -101,8 +101,8 @@ def atleast_3d(*arrays: Any) -> Any:
 
 
 def _each(arrays: Sequence[Any], change: Any) -> Any:
-    made = tuple(change(as_variable(v)) for v in arrays)
-    return made[0] if len(made) == 1 else made
+    results = tuple(change(as_variable(v)) for v in arrays)
+    return results[0] if len(results) == 1 else results
 
 
 def broadcast_shapes(*shapes: Any) -> Shape:
@@ -113,10 +113,10 @@ def broadcast_shapes(*shapes: Any) -> Shape:
     Source:
         numpy.broadcast_shapes
     """
-    given = [tuple(s) if isinstance(s, tuple | list) else (s,) for s in shapes]
-    rank = max((len(s) for s in given), default=0)
+    tuples = [tuple(s) if isinstance(s, tuple | list) else (s,) for s in shapes]
+    rank = max((len(s) for s in tuples), default=0)
     total: Shape = (1,) * rank
-    for s in given:
+    for s in tuples:
         padded = (*(1,) * (rank - len(s)), *(size_value(n) if isinstance(n, Variable) else n for n in s))
         pairs = zip(total, padded, strict=True)
         total = tuple(broadcast_lengths(m, n, lambda: "broadcast_shapes") for m, n in pairs)
@@ -131,11 +131,11 @@ def broadcast_arrays(*arrays: Any) -> tuple[Variable, ...]:
     Source:
         numpy.broadcast_arrays
     """
-    made = align_ranks([as_variable(v) for v in arrays])
-    if not made:
+    variables = align_ranks([as_variable(v) for v in arrays])
+    if not variables:
         return ()
-    target = broadcast_shapes(*(v.shape for v in made))
-    return tuple(broadcast_to(v, target) for v in made)
+    target = broadcast_shapes(*(v.shape for v in variables))
+    return tuple(broadcast_to(v, target) for v in variables)
 
 
 def join_dims(x: Any, start_axis: int = 0, n_axes: int | None = None) -> Variable:
@@ -171,10 +171,10 @@ def split_dims(x: Any, shape: Any, axis: int = 0) -> Variable:
         return squeeze(x, k)
     own = x.shape
     if any(type(n) is int and n == -1 for n in wanted):
-        known = product(tuple(size_value(n) if isinstance(n, Variable) else n for n in wanted if not _is_free(n)))
+        rest = product(tuple(size_value(n) if isinstance(n, Variable) else n for n in wanted if not _is_free(n)))
         from tg.types.lengths import floor_divide
 
-        wanted = tuple(floor_divide(own[k], known) if _is_free(n) else n for n in wanted)
+        wanted = tuple(floor_divide(own[k], rest) if _is_free(n) else n for n in wanted)
     return reshape(x, (*own[:k], *wanted, *own[k + 1 :]))
 
 

@@ -171,8 +171,8 @@ class Required(Op):
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Any]:
         """The condition holds for every element of the batch; shown is the first for which it does not."""
         condition, shown = tools.of_all(size, inputs[1:], batched[1:])
-        found = self(inputs[0], condition, *shown)
-        return (found if batched[0] else tools.unbatched(found),)
+        value = self(inputs[0], condition, *shown)
+        return (value if batched[0] else tools.unbatched(value),)
 
 
 def required(x: Variable, condition: Variable, shown: Sequence[Variable], failure: Descriptor) -> Variable:
@@ -217,20 +217,20 @@ def assert_(
         >>> int(f(3))
         3
     """
-    asked = as_variable(condition)
-    if asked.type.dtype != "bool":
-        raise DtypeError(message(f"assert_: condition: found {asked.type}, needed bool"))
+    test = as_variable(condition)
+    if test.type.dtype != "bool":
+        raise DtypeError(message(f"assert_: condition: found {test.type}, needed bool"))
     values = [as_variable(v) for v in shown]
     if len(values) > STATUS_VALUES:
         raise InputError(message(f"assert_: found {len(values)} values to show, needed at most {STATUS_VALUES}"))
     for v in values:
         if v.type.ndim or not is_integer(v.type.dtype):
             raise DtypeError(message(f"assert_: shown: found {v.type}, needed an integer scalar"))
-    if asked.type.ndim:
-        asked = NAMESPACE.all(asked)
+    if test.type.ndim:
+        test = NAMESPACE.all(test)
     if not (isinstance(error, type) and issubclass(error, Exception)):
         raise InputError(message(f"assert_: error: found {error!r}, needed a class of exceptions"))
-    return required(as_variable(x), asked, values, Descriptor(error_name(error), text))
+    return required(as_variable(x), test, values, Descriptor(error_name(error), text))
 
 
 FAMILY = Family("assumptions", ops=(Assume, Required), functions=(assume, assert_))

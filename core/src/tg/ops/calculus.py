@@ -166,8 +166,8 @@ def _on_line(x: Variable, start: Point, end: Point, slope: Variable) -> Variable
     (x0, y0), (x1, y1) = start, end
     y = add(y0, multiply(slope, subtract(x, x0)))
     y = where(isnan(y), add(y1, multiply(slope, subtract(x, x1))), y)
-    known = logical_or(equal(x, x0), logical_and(equal(y0, y1), equal(x, x)))
-    return where(logical_and(isnan(y), known), y0, y)
+    is_start = logical_or(equal(x, x0), logical_and(equal(y0, y1), equal(x, x)))
+    return where(logical_and(isnan(y), is_start), y0, y)
 
 
 def _unrolled(x: Variable, xp: Variable, fp: Variable, period: Any) -> tuple[Variable, Variable, Variable]:
@@ -246,8 +246,8 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     if len(condlist) != len(choicelist) or not condlist:
         text = f"select: found {len(condlist)} conditions and {len(choicelist)} choices, needed as many, at least one"
         raise InputError(message(text))
-    made, dtype = promoted([*choicelist, default])
-    *choices, y = (cast_variable(v, dtype) for v in made)
+    operands, dtype = promoted([*choicelist, default])
+    *choices, y = (cast_variable(v, dtype) for v in operands)
     for condition, choice in reversed(list(zip(condlist, choices, strict=True))):
         y = where(condition, choice, y)
     return y

@@ -120,13 +120,13 @@ def _whole(v: Variable) -> Variable:
 def _product_facts(x: Variable, y: Variable) -> set[str]:
     a, b = facts_of(x), facts_of(y)
     shared = a & b
-    found = set(shared & (ZEROS if "diagonal" in a | b else TRIANGULAR)) if "finite" in shared else set()
+    facts = set(shared & (ZEROS if "diagonal" in a | b else TRIANGULAR)) if "finite" in shared else set()
     if is_float(x.type.dtype):
-        found |= shared & {"nonnegative", "whole"}
-        found |= {"not_nan"} if shared >= {"nonnegative", "finite"} else set()
+        facts |= shared & {"nonnegative", "whole"}
+        facts |= {"not_nan"} if shared >= {"nonnegative", "finite"} else set()
     if _are_transposed(x, y) or _are_transposed(y, x):
-        found.add("hermitian" if is_complex(x.type.dtype) else "symmetric")
-    return found
+        facts.add("hermitian" if is_complex(x.type.dtype) else "symmetric")
+    return facts
 
 
 def _are_transposed(x: Variable, y: Variable) -> bool:
@@ -312,11 +312,11 @@ def _pairs(x: Variable, y: Variable, axes: Any) -> tuple[list[int], list[int]]:
         if not 0 <= axes <= min(x.type.ndim, y.type.ndim):
             raise ShapeError(message(f"tensordot: found {axes} axes for {x.type} and {y.type}"))
         return list(range(-axes, 0)), list(range(-y.type.ndim, axes - y.type.ndim))
-    given = [list(a) if isinstance(a, tuple | list) else [a] for a in axes]
-    found = [[axis_from_end(k, v.type.ndim, "tensordot") for k in a] for v, a in zip((x, y), given, strict=True)]
-    if len(found[0]) != len(found[1]) or any(len(set(a)) != len(a) for a in found):
+    lists = [list(a) if isinstance(a, tuple | list) else [a] for a in axes]
+    pairs = [[axis_from_end(k, v.type.ndim, "tensordot") for k in a] for v, a in zip((x, y), lists, strict=True)]
+    if len(pairs[0]) != len(pairs[1]) or any(len(set(a)) != len(a) for a in pairs):
         raise ShapeError(message(f"tensordot: axes: found {axes}, needed two lists of one length without repeats"))
-    return found[0], found[1]
+    return pairs[0], pairs[1]
 
 
 def kron(x: Any, y: Any) -> Variable:

@@ -82,8 +82,8 @@ class Call(Op):
         """The graph's output types, with its lengths in terms of the operands'."""
         if len(inputs) != self.graph.arity:
             raise InputError(message(f"call: found {len(inputs)} operands, needed {self.graph.arity}"))
-        found = inner_types("call", self.graph, inputs).outside
-        return (*found, status_type()) if self.graph.checks else found
+        types = inner_types("call", self.graph, inputs).outside
+        return (*types, status_type()) if self.graph.checks else types
 
     def specialize(self, types: Sequence[TensorType]) -> Op:
         """The graph with types re-inferred for these operands."""
@@ -108,15 +108,15 @@ class Call(Op):
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """A call of the graph's own pullback."""
-        known = cotangents[: len(self.graph.outputs)]
-        return tools.vjp_call(self.graph, inputs, known)  # type: ignore[no-any-return]
+        dys = cotangents[: len(self.graph.outputs)]
+        return tools.vjp_call(self.graph, inputs, dys)  # type: ignore[no-any-return]
 
     def pushforward(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """A call of the graph's own pushforward."""
-        found = tools.jvp_call(self.graph, inputs, tangents)
-        return (*found, None) if self.graph.checks else found
+        ts = tools.jvp_call(self.graph, inputs, tangents)
+        return (*ts, None) if self.graph.checks else ts
 
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Any]:
         """A call of the batched graph."""
@@ -137,17 +137,17 @@ def call(fn: Callable[..., Any], *operands: Any) -> Any:
         >>> float(p.eval({x: [2.0, 3.0]}))
         6.0
     """
-    given = [as_variable(v) for v in operands]
-    inner = [Variable(named_type(v), name=v.name) for v in given]
+    arguments = [as_variable(v) for v in operands]
+    inner = [Variable(named_type(v), name=v.name) for v in arguments]
     result = fn(*inner)
     outputs = tuple(as_variable(v) for v in result) if isinstance(result, tuple | list) else (as_variable(result),)
     own = {id(v) for v in inner}
     for v in inputs_of(outputs):
         if id(v) not in own:
             raise InputError(message(f"call: the function uses {v!r}, needed it among the operands"))
-    found = Call(freeze(inner, outputs))(*given)
-    found = found if isinstance(found, tuple) else (found,)
-    return found[: len(outputs)] if isinstance(result, tuple | list) else found[0]
+    results = Call(freeze(inner, outputs))(*arguments)
+    results = results if isinstance(results, tuple) else (results,)
+    return results[: len(outputs)] if isinstance(result, tuple | list) else results[0]
 
 
 class OfGradient(Op):

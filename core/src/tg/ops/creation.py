@@ -121,10 +121,10 @@ def as_scalar(what: str, value: Any) -> Any:
         return value
     if type(value) is Length or type(value) is int:
         return value
-    found = np.asarray(value)
-    if found.ndim or found.dtype.kind not in "biuf":
+    array = np.asarray(value)
+    if array.ndim or array.dtype.kind not in "biuf":
         raise ShapeError(message(f"{what}: found {value!r}, needed a real scalar"))
-    return found.item()
+    return array.item()
 
 
 def _few_at_the_limits(ends: Sequence[Any]) -> Variable | None:
@@ -191,8 +191,8 @@ def linspace(
     Source:
         numpy.linspace
     """
-    (first, last), found = promoted([float(v) if type(v) is int else v for v in (start, stop)])
-    kind = found if is_inexact(found) else "float64"
+    (first, last), common = promoted([float(v) if type(v) is int else v for v in (start, stop)])
+    kind = common if is_inexact(common) else "float64"
     first, last = (cast_variable(v, kind) for v in (first, last))
     rank = builtins.max(first.type.ndim, last.type.ndim)
     count = size_value(num) if isinstance(num, Variable) else num
@@ -234,8 +234,8 @@ def geomspace(
     Source:
         numpy.geomspace
     """
-    (first, last), found = promoted([start, stop])
-    kind = found if is_inexact(found) else "float64"
+    (first, last), common = promoted([start, stop])
+    kind = common if is_inexact(common) else "float64"
     first, last = (cast_variable(v, kind) for v in (first, last))
     exponent = log10(divide(last, first))
     share = linspace(zeros_like(exponent), ones_like(exponent), num, endpoint)
@@ -357,14 +357,14 @@ def indices(dimensions: Sequence[Any], dtype: object = "int64", sparse: bool = F
     """
     rank = len(dimensions)
     wanted = dtype_name(dtype)
-    made = []
+    grids = []
     for k, n in enumerate(dimensions):
         others = tuple(j - rank for j in range(rank) if j != k)
         place = cast_variable(iota(n), wanted)
-        made.append(expand_dims_at(place, others) if others else place)
+        grids.append(expand_dims_at(place, others) if others else place)
     if sparse:
-        return tuple(made)
-    return stack([broadcast_to(v, tuple(dimensions)) for v in made])
+        return tuple(grids)
+    return stack([broadcast_to(v, tuple(dimensions)) for v in grids])
 
 
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Variable:

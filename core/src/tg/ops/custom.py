@@ -93,10 +93,10 @@ class Custom(OwnDerivative):
         if not self.backward:
             return tools.transposed(self.tangent[0], inputs, dys)  # type: ignore[no-any-return]
         results = spelled_out(self.forward[0], inputs)
-        given = [conjugate(dy) for dy in dys if dy is not None]
-        made = spelled_out(self.backward[0], [*results[len(outputs) :], *given])
-        found = dict(zip(self.gives, made, strict=True))
-        return [conjugate(found[k]) if k in found else None for k in range(len(inputs))]
+        conjugates = [conjugate(dy) for dy in dys if dy is not None]
+        gradients = spelled_out(self.backward[0], [*results[len(outputs) :], *conjugates])
+        by_operand = dict(zip(self.gives, gradients, strict=True))
+        return [conjugate(by_operand[k]) if k in by_operand else None for k in range(len(inputs))]
 
     def pushforward(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
@@ -105,9 +105,9 @@ class Custom(OwnDerivative):
         if not self.tangent:
             text = "custom_vjp: forward mode: found a function whose pullback alone is known"
             raise NotDifferentiable(message(text, hint="tg.custom_jvp serves both modes"))
-        given = [_or_zeros(t, v) for t, v in zip(tangents, inputs, strict=True) if is_inexact(v.type.dtype)]
-        found = iter(spelled_out(self.tangent[0], [*inputs, *given]))
-        return [next(found) if is_inexact(y.type.dtype) else None for y in outputs]
+        ts = [_or_zeros(t, v) for t, v in zip(tangents, inputs, strict=True) if is_inexact(v.type.dtype)]
+        results = iter(spelled_out(self.tangent[0], [*inputs, *ts]))
+        return [next(results) if is_inexact(y.type.dtype) else None for y in outputs]
 
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
         """The function and its derivatives batched."""
@@ -213,29 +213,31 @@ class custom_vjp(_Decorated):  # noqa: N801 (a decorator, called like a function
         types = [named_type(v) for v in operands]
         plain = _Traced(self.f, types, structure, "custom_vjp")
 
-        def pair(*given: Any) -> Any:
-            found = forward(*given)
-            if not isinstance(found, tuple) or len(found) != 2:
+        def pair(*args: Any) -> Any:
+            result = forward(*args)
+            if not isinstance(result, tuple) or len(result) != 2:
                 raise InputError(message("custom_vjp: forward: needed a pair: the result and residuals"))
-            return plain.structure.leaves_of(found[0], "custom_vjp: forward: the result"), found[1]
+            return plain.structure.leaves_of(result[0], "custom_vjp: forward: the result"), result[1]
 
         with self._calling_itself():
             ahead = _Traced(pair, types, structure, "custom_vjp: forward")
         count = len(plain.outputs)
-        kept = ahead.outputs[count:]
+        residual_leaves = ahead.outputs[count:]
         _, residuals = ahead.structure(iter([*range(len(ahead.outputs))]))
         inexact = [k for k, y in enumerate(plain.outputs) if is_inexact(y.type.dtype)]
-        back_types = [named_type(v) for v in (*kept, *(plain.outputs[k] for k in inexact))]
+        back_types = [named_type(v) for v in (*residual_leaves, *(plain.outputs[k] for k in inexact))]
         residual_structure = flatten(residuals)[1]
 
         gives: list[int] = []
 
-        def pulled(*given: Any) -> Any:
-            dys = dict(zip(inexact, given[len(kept) :], strict=True))
+        def pulled(*args: Any) -> Any:
+            dys = dict(zip(inexact, args[len(residual_leaves) :], strict=True))
             gradient = plain.structure(iter([dys.get(k) for k in range(count)]))
-            found = _gradients(backward(residual_structure(iter(given[: len(kept)])), gradient), structure, types)
-            gives.extend(found)
-            return list(found.values())
+            dxs = _gradients(
+                backward(residual_structure(iter(args[: len(residual_leaves)])), gradient), structure, types
+            )
+            gives.extend(dxs)
+            return list(dxs.values())
 
         with self._calling_itself():
             behind = _Traced(pulled, back_types, flatten(tuple(back_types))[1], "custom_vjp: backward")
@@ -244,21 +246,21 @@ class custom_vjp(_Decorated):  # noqa: N801 (a decorator, called like a function
         return plain.structure(iter(apply(op, operands)))
 
 
-def _gradients(found: Any, structure: Structure, types: Sequence[TensorType]) -> dict[int, Variable]:
+def _gradients(gradients: Any, structure: Structure, types: Sequence[TensorType]) -> dict[int, Variable]:
     """The gradients of the leaves of arguments that have one, by their numbers.
 
     Raises:
         InputError, ShapeError: another structure or shape than that of the arguments.
     """
     parts = [Structure(key) for key in structure.key[2]]
-    if not isinstance(found, tuple) or len(found) != len(parts):
-        shown = len(found) if isinstance(found, tuple) else type(found).__name__
+    if not isinstance(gradients, tuple) or len(gradients) != len(parts):
+        shown = len(gradients) if isinstance(gradients, tuple) else type(gradients).__name__
         raise InputError(message(f"custom_vjp: backward: found {shown}, needed a tuple of {len(parts)} gradients"))
     leaves: list[Any] = []
-    for value, part in zip(found, parts, strict=True):
+    for value, part in zip(gradients, parts, strict=True):
         count = len(paths(part))
         leaves += [None] * count if value is None else part.leaves_of(value, "custom_vjp: backward")
-    made = {}
+    by_leaf = {}
     for k, (value, t) in enumerate(zip(leaves, types, strict=True)):
         if value is None or not is_inexact(t.dtype):
             continue
@@ -266,8 +268,8 @@ def _gradients(found: Any, structure: Structure, types: Sequence[TensorType]) ->
         pairs = zip(dx.type.shape, t.static.shape, strict=False)
         if dx.type.ndim != len(t.shape) or any(None not in (a, b) and a != b for a, b in pairs):
             raise ShapeError(message(f"custom_vjp: backward: gradient {k}: found {dx.type}, needed {t.static}"))
-        made[k] = dx
-    return made
+        by_leaf[k] = dx
+    return by_leaf
 
 
 @final
@@ -313,13 +315,13 @@ class custom_jvp(_Decorated):  # noqa: N801 (a decorator, called like a function
         plain = _Traced(self.f, types, structure, "custom_jvp")
         inexact = [k for k, t in enumerate(types) if is_inexact(t.dtype)]
 
-        def pushed(*given: Any) -> Any:
-            ts = dict(zip(inexact, given[len(types) :], strict=True))
+        def pushed(*args: Any) -> Any:
+            ts = dict(zip(inexact, args[len(types) :], strict=True))
             tangents = structure(iter([ts.get(k) for k in range(len(types))]))
-            found = rule(structure(iter(given[: len(types)])), tangents)
-            if not isinstance(found, tuple) or len(found) != 2:
+            result = rule(structure(iter(args[: len(types)])), tangents)
+            if not isinstance(result, tuple) or len(result) != 2:
                 raise InputError(message("custom_jvp: needed a pair: the result and its tangent"))
-            leaves = plain.structure.leaves_of(found[1], "custom_jvp: tangent")
+            leaves = plain.structure.leaves_of(result[1], "custom_jvp: tangent")
             return [
                 cast_variable(as_variable(t), y.type.dtype)
                 for y, t in zip(plain.outputs, leaves, strict=True)
@@ -351,16 +353,16 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(f)
     def again(*arguments: Any) -> Any:
         leaves, structure = flatten(arguments)
-        given = [as_variable(v) for v in leaves]
+        operands = [as_variable(v) for v in leaves]
         began = Variable(as_variable(0).type).serial
-        inner = [Variable(named_type(v), name=v.name) for v in given]
-        found, results = flatten(f(*structure(iter(inner))))
-        outputs = [as_variable(v) for v in found]
+        inner = [Variable(named_type(v), name=v.name) for v in operands]
+        ys, results = flatten(f(*structure(iter(inner))))
+        outputs = [as_variable(v) for v in ys]
         stored: list[Variable] = []
         used = captured(outputs, inner, began, stored)
         updating = sorted((v.serial, v.apply) for v in stored if v.apply is not None)
         values = [node.inputs[2] for _, node in updating]
-        after = list(called(freeze([*inner, *used], [*outputs, *values]), [*given, *used]))
+        after = list(called(freeze([*inner, *used], [*outputs, *values]), [*operands, *used]))
         for k, v in enumerate(outputs if updating else ()):
             below = leaves_and([v], Updating)[1]
             for (_, node), value in zip(updating, after[len(outputs) :], strict=True):

@@ -53,18 +53,20 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = True) -> Variable:
     """
     if not operands:
         raise InputError(message("einsum: found no operands, needed at least one"))
-    made, dtype = promoted([as_variable(v) for v in operands])
-    terms, result = _read(subscripts, [cast_variable(v, dtype) for v in made])
+    variables, dtype = promoted([as_variable(v) for v in operands])
+    terms, result = _read(subscripts, [cast_variable(v, dtype) for v in variables])
     _need_one_length_each(terms)
     terms = _with_one_length_each(terms)
     terms = [_without_ones(_on_diagonals(term), terms) for term in terms]
     for pair in _order(terms, result) if optimize else [(0, 1)] * (len(terms) - 1):
         chosen = [terms[k] for k in sorted(pair)]
         terms = [term for k, term in enumerate(terms) if k not in pair]
-        kept = {*result, *itertools.chain.from_iterable(labels for _, labels in terms)}
+        letters = {*result, *itertools.chain.from_iterable(labels for _, labels in terms)}
         terms.append(
             _contracted(
-                _summed(chosen[0], kept | set(chosen[1][1])), _summed(chosen[1], kept | set(chosen[0][1])), kept
+                _summed(chosen[0], letters | set(chosen[1][1])),
+                _summed(chosen[1], letters | set(chosen[0][1])),
+                letters,
             )
         )
     return _arranged(_summed(terms[0], set(result)), result)
@@ -97,8 +99,8 @@ def _read(subscripts: str, operands: list[Variable]) -> tuple[list[Term], tuple[
     else:
         letters = left.replace("...", "").replace(",", "")
         result = [*leading, *sorted(c for c in set(letters) if letters.count(c) == 1)]
-    known = {label for _, labels in terms for label in labels}
-    if len(set(result)) != len(result) or not set(result) <= known:
+    all_labels = {label for _, labels in terms for label in labels}
+    if len(set(result)) != len(result) or not set(result) <= all_labels:
         raise InputError(message(f"einsum: {subscripts!r}: the result repeats a letter, or has one that no term has"))
     return terms, tuple(result)
 
@@ -114,24 +116,24 @@ def _expanded(part: str, leading: list[str]) -> list[str]:
 
 
 def _need_one_length_each(terms: Sequence[Term]) -> None:
-    found: dict[str, int] = {}
+    lengths: dict[str, int] = {}
     for v, labels in terms:
         for n, label in zip(v.type.shape, labels, strict=True):
             if not isinstance(n, int) or (n == 1 and label.isdigit()):
                 continue
-            if found.setdefault(label, n) != n:
-                raise ShapeError(message(f"einsum: lengths of {label!r} differ: found {found[label]} and {n}"))
+            if lengths.setdefault(label, n) != n:
+                raise ShapeError(message(f"einsum: lengths of {label!r} differ: found {lengths[label]} and {n}"))
 
 
 def _with_one_length_each(terms: Sequence[Term]) -> list[Term]:
     """The terms, of which it is made sure that a letter has one length, that of its first axis."""
     first: dict[str, int | Length] = {}
-    made = []
+    results = []
     for v, labels in terms:
         pairs = [(k - len(labels), n, c) for k, (n, c) in enumerate(zip(v.shape, labels, strict=True))]
         needed = {k: first.setdefault(c, n) for k, n, c in pairs if not c.isdigit()}
-        made.append((with_lengths(v, needed, "einsum"), labels))
-    return made
+        results.append((with_lengths(v, needed, "einsum"), labels))
+    return results
 
 
 def _on_diagonals(term: Term) -> Term:
@@ -173,18 +175,18 @@ def _order(terms: Sequence[Term], result: tuple[str, ...]) -> list[tuple[int, ..
     return pairs if all(len(pair) == 2 for pair in pairs) else [(0, 1)] * (len(terms) - 1)
 
 
-def _summed(term: Term, kept: set[str]) -> Term:
+def _summed(term: Term, letters: set[str]) -> Term:
     """A term summed over the labels that nothing else has."""
     v, labels = term
-    axes = tuple(k - len(labels) for k, c in enumerate(labels) if c not in kept)
-    return (reduce_sum(v, axes), tuple(c for c in labels if c in kept)) if axes else term
+    axes = tuple(k - len(labels) for k, c in enumerate(labels) if c not in letters)
+    return (reduce_sum(v, axes), tuple(c for c in labels if c in letters)) if axes else term
 
 
-def _contracted(first: Term, second: Term, kept: set[str]) -> Term:
+def _contracted(first: Term, second: Term, letters: set[str]) -> Term:
     """The product of two terms, summed over the labels that both have and nothing else needs."""
     (x, a), (y, b) = first, second
     both = [c for c in a if c in b]
-    shared, batch = [c for c in both if c not in kept], [c for c in both if c in kept]
+    shared, batch = [c for c in both if c not in letters], [c for c in both if c in letters]
     left, right = [c for c in a if c not in b], [c for c in b if c not in a]
     if not shared:
         labels = (*batch, *left, *right)

@@ -115,17 +115,17 @@ def histogram_bin_edges(x: Any, bins: Any = 10, range: Any = None) -> Variable:
     return linspace(low, high, int(bins) + 1)  # type: ignore[no-any-return]
 
 
-def _ends(x: Variable, given: Any) -> tuple[Variable, Variable]:
+def _ends(x: Variable, bounds: Any) -> tuple[Variable, Variable]:
     """The ends of the range; a single value gets a width of 1, and no elements the range from 0 to 1."""
-    if given is None:
+    if bounds is None:
         kind = x.type.dtype if is_inexact(x.type.dtype) else "float64"
         none = equal(as_size_variable(x.size), 0)
         low, high = (cast_variable(v(x), kind) for v in (total_min, total_max))
         low, high = where(none, numpy_dtype(kind).type(0), low), where(none, numpy_dtype(kind).type(1), high)
     else:
-        if all(isinstance(v, int | float) for v in given) and not given[0] <= given[1]:
-            raise DomainError(message(f"histogram: range: found {given!r}, needed the lower end first"))
-        (low, high, _), kind = promoted([*given, x])
+        if all(isinstance(v, int | float) for v in bounds) and not bounds[0] <= bounds[1]:
+            raise DomainError(message(f"histogram: range: found {bounds!r}, needed the lower end first"))
+        (low, high, _), kind = promoted([*bounds, x])
         kind = kind if is_inexact(kind) else "float64"
         low, high = (cast_variable(v, kind) for v in (low, high))
     if not (isinstance(low, Constant) and isinstance(high, Constant)):

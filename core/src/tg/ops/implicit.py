@@ -61,9 +61,9 @@ class Implicit(OwnDerivative):
             return [None] * len(inputs)
         if not self.backward:
             raise NotDifferentiable(message(f"solution: its equation has no derivative: {self.lacks}"))
-        made = spelled_out(self.backward[0], [*outputs, *inputs, dx, tools.selected(dx)])
-        found = dict(zip(self.gives, made, strict=True))
-        return [zeros_like(inputs[0]), *(found.get(k) for k in range(1, len(inputs)))]
+        gradients = spelled_out(self.backward[0], [*outputs, *inputs, dx, tools.selected(dx)])
+        by_operand = dict(zip(self.gives, gradients, strict=True))
+        return [zeros_like(inputs[0]), *(by_operand.get(k) for k in range(1, len(inputs)))]
 
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
         """The solver and its derivative batched."""
@@ -186,8 +186,8 @@ def _stabilized(times: Callable[[Variable], Variable], b: Variable) -> Variable:
         omega = _over(_dot(again, half), _dot(again, again))
         z = s.z + alpha * direction + omega * half
         new = _Stabilized(z, half - omega * again, direction, turned, rho, alpha, omega, s.steps + 1)
-        kept = [where(goes_on, v, old).astype(dtype) for v, old in zip(new[:-1], s[:-1], strict=True)]
-        return _Stabilized._make([*kept, new.steps])
+        fields = [where(goes_on, v, old).astype(dtype) for v, old in zip(new[:-1], s[:-1], strict=True)]
+        return _Stabilized._make([*fields, new.steps])
 
     def goes_on(s: _Stabilized) -> Any:
         return any_of(_dot(s.left, s.left) > enough) & (s.steps < MOST)

@@ -33,15 +33,15 @@ NO_STEP: Final = "slice: step: found 0, needed an integer other than 0"
 def positions_by_steps(length: int | Length, e: slice) -> Variable:
     """The positions of a slice along an axis, by steps whose sign is not known."""
     n = as_size_variable(length)
-    given = cast_variable(as_variable(e.step), "int64")
-    step = clip(given, -1 - n, n + 1)  # longer ones lead out of the axis as these do
+    raw_step = cast_variable(as_variable(e.step), "int64")
+    step = clip(raw_step, -1 - n, n + 1)  # longer ones lead out of the axis as these do
     up = greater(step, 0)
     low, high = where(up, 0, -1), where(up, n, n - 1)
     start = where(up, low, high) if e.start is None else _clamped(e.start, n, low, high)
     stop = where(up, high, low) if e.stop is None else _clamped(e.stop, n, low, high)
     span, pace = where(up, stop - start, start - stop), absolute(step)
     positions = start + step * iota(maximum(floor_divide(span + pace - 1, pace), 0))
-    return required(positions, not_equal(given, 0), (), Descriptor("DomainError", NO_STEP))
+    return required(positions, not_equal(raw_step, 0), (), Descriptor("DomainError", NO_STEP))
 
 
 def _clamped(bound: Any, n: Variable, low: Variable, high: Variable) -> Variable:
@@ -67,10 +67,10 @@ def in_one_shape(arrays: Sequence[Variable]) -> list[Variable]:
 
 def _common(m: int | Length, n: int | Length) -> int | Length:
     """The length that two lengths of index arrays broadcast to; of computed ones, either of which may be 1, a value."""
-    found = broadcast_lengths(m, n, lambda: "index")
+    length = broadcast_lengths(m, n, lambda: "index")
     if same(m, n) or not (is_computed(m) or is_computed(n)):
-        return found
-    return size_value(as_size_variable(found))
+        return length
+    return size_value(as_size_variable(length))
 
 
 def is_computed(n: int | Length) -> bool:

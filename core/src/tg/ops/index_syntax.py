@@ -117,7 +117,7 @@ def is_mask(e: Any) -> bool:
 def _without_masks(x: Variable, entries: Sequence[Any], rest: int) -> tuple[Variable, list[Any]]:
     """The variable with the axes of each mask joined (one of length 1 for a 0-d mask), and positions for masks."""
     shape: list[int | Length] = []
-    found: list[Any] = []
+    new_entries: list[Any] = []
     axis = 0
     for e in entries:
         width = rest if e is Ellipsis else _width(e)
@@ -126,13 +126,13 @@ def _without_masks(x: Variable, entries: Sequence[Any], rest: int) -> tuple[Vari
         lengths = x.shape[axis : axis + width]
         axis += width
         if is_mask(e):
-            found.append(Positions(positions_of(fitting(e, lengths))))
+            new_entries.append(Positions(positions_of(fitting(e, lengths))))
             shape.append(product(lengths))
         else:
-            found.append(e)
+            new_entries.append(e)
             shape.extend(lengths)
     joined = any(is_mask(e) and e.type.ndim != 1 for e in entries)
-    return (reshape(x, shape) if joined else x), found
+    return (reshape(x, shape) if joined else x), new_entries
 
 
 def fitting(mask: Variable, lengths: Sequence[int | Length]) -> Variable:
@@ -300,18 +300,18 @@ def getitem(x: Any, index: Any, mode: str = "raise", fill: Any = 0) -> Variable:
         y = _filled(y, inside, rank, fill)
         return _new_axes(move_front(y, rank, place) if place else y, parts, rank)
     dropped = _filled(squeeze_axes(y, [p.drop for p in parts if p.kind != "new"]), inside, 0, fill)
-    kept = [p.kind == "new" for p in parts if not p.drop]
-    axes = tuple(k - len(kept) for k, new in enumerate(kept) if new)
+    is_new = [p.kind == "new" for p in parts if not p.drop]
+    axes = tuple(k - len(is_new) for k, new in enumerate(is_new) if new)
     return expand_dims_at(dropped, axes) if axes else dropped
 
 
 def inside_of(parts: Sequence[Part]) -> Variable | None:
     """Where all indices lie inside their axes, in the shape of the indices; None where that is not asked."""
-    found = [p.inside for p in parts if p.inside is not None]
-    if not found:
+    masks = [p.inside for p in parts if p.inside is not None]
+    if not masks:
         return None
-    total = found[0]
-    for other in found[1:]:
+    total = masks[0]
+    for other in masks[1:]:
         total = logical_and(total, other)
     return total
 

@@ -146,8 +146,8 @@ def _spread(v: Variable, shape: tuple[Any, ...]) -> Variable:
     try:
         return broadcast_to(repeated(v, shape) if v.type.ndim <= len(shape) else v, shape)
     except ShapeError:
-        known = TensorType(v.type.dtype, [n if isinstance(n, int) else None for n in shape])
-        raise ShapeError(message(f"update: found values {v.type}, needed what broadcasts to {known}")) from None
+        target = TensorType(v.type.dtype, [n if isinstance(n, int) else None for n in shape])
+        raise ShapeError(message(f"update: found values {v.type}, needed what broadcasts to {target}")) from None
 
 
 def _update(x: Variable, parts: Sequence[Part], v: Variable, fn: ElementwiseFunction | None) -> Variable:

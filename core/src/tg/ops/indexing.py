@@ -249,30 +249,30 @@ def window(
     shape: Sequence[int], starts: Sequence[int], sizes: Sequence[int], steps: Sequence[int]
 ) -> tuple[slice, ...]:
     """NumPy slices of stated sizes for the last axes of an array, with starts clamped into it."""
-    found = []
+    slices = []
     lengths = shape[len(shape) - len(sizes) :]
     for n, start, size, step in zip(lengths, starts, sizes, steps, strict=True):
         span = (size - 1) * step
         if size <= 0:
-            found.append(slice(0, 0))
+            slices.append(slice(0, 0))
             continue
         if abs(span) >= n:
             raise BoundsError(message(f"slice: found {size} positions by {step}, needed them within a length of {n}"))
         first = max(0, -span, min(start, n - 1 - max(0, span)))
         stop = first + span + (1 if span >= 0 else -1)
         # That of one position may be of any size, and libraries have steps of 32 bits.
-        found.append(slice(first, stop if stop >= 0 else None, step if span else 1))
-    return tuple(found)
+        slices.append(slice(first, stop if stop >= 0 else None, step if span else 1))
+    return tuple(slices)
 
 
 def update_facts(fn: ElementwiseFunction | None, x: Variable, v: Variable) -> frozenset[str]:
     """The facts of x some elements of which are replaced by, or combined with, those of v."""
-    found = elements_of(x, v)
+    facts = elements_of(x, v)
     if fn is None or REDUCTIONS[fn].is_extreme:
-        return found
+        return facts
     if REDUCTIONS[fn].kind not in ("sum", "product"):
         return NONE
-    return found & {"nonnegative", "whole"} if is_float(x.type.dtype) else NONE
+    return facts & {"nonnegative", "whole"} if is_float(x.type.dtype) else NONE
 
 
 @final
@@ -441,8 +441,8 @@ class Scatter(Op):
 
     def infer(self, x: TensorType, v: TensorType, *indices: TensorType) -> tuple[TensorType, ...]:
         """The type of x; v must have the shape that `Gather` would give."""
-        if self.fn is not None and self.fn not in (known := scattered_by()):
-            *names, last = (fn.name for fn in known)
+        if self.fn is not None and self.fn not in (combiners := scattered_by()):
+            *names, last = (fn.name for fn in combiners)
             raise InputError(message(f"scatter: found {self.fn.name}, needed {', '.join(names)} or {last}"))
         front = _index_shape(self, x, indices, self.axes)
         n = len(x.shape)
@@ -469,10 +469,10 @@ class Scatter(Op):
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
         """What both share, if elements are replaced or compared; of sums and products what rounding leaves."""
         x, v, *indices = inputs
-        found = update_facts(self.fn, x, v)
+        names = update_facts(self.fn, x, v)
         if self.axes == (-2, -1):
-            found |= facts_of(x) & zeros_beside(*indices)
-        return (found,)
+            names |= facts_of(x) & zeros_beside(*indices)
+        return (names,)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
@@ -590,9 +590,9 @@ def read_slices(x: Variable, windows: Sequence[tuple[int | Length | Variable, in
 
 def split_starts(starts: Sequence[int | Length | Variable]) -> tuple[tuple[int | None, ...], list[Variable]]:
     """Starts as the field and the operands of an op: ints in the field, None and an int64 scalar for the others."""
-    known = tuple(start if isinstance(start, int) else None for start in starts)
+    field = tuple(start if isinstance(start, int) else None for start in starts)
     moving = [cast_variable(as_size_variable(start), "int64") for start in starts if not isinstance(start, int)]
-    return known, moving
+    return field, moving
 
 
 def slice_axis(x: Variable, axis: int, start: int | Length, size: int | Length) -> Variable:

@@ -80,24 +80,24 @@ def inner_types(name: str, graph: FrozenGraph, inputs: Sequence[TensorType], *, 
     Raises:
         InputError: operands that the graph was not made for.
     """
-    for k, (given, needed) in enumerate(zip(inputs, graph.input_types, strict=True)):
-        if given.dtype != needed.dtype or len(given.shape) != len(needed.shape):
-            raise InputError(message(f"{name}: operand {k}: found {given}, needed {needed}"))
+    for k, (actual, needed) in enumerate(zip(inputs, graph.input_types, strict=True)):
+        if actual.dtype != needed.dtype or len(actual.shape) != len(needed.shape):
+            raise InputError(message(f"{name}: operand {k}: found {actual}, needed {needed}"))
     with requirements.Requirements() as needs:
         types = types_for(graph, inputs)
-    known = frozenset(a for t in inputs for n in t.shape for a in substitution.atoms(n))
+    atoms = frozenset(a for t in inputs for n in t.shape for a in substitution.atoms(n))
     for a, b, what, broadcasts in needs.found if requires else ():  # what else must be equal the graph has checks for
-        if known.issuperset((*substitution.atoms(a), *substitution.atoms(b))):
+        if atoms.issuperset((*substitution.atoms(a), *substitution.atoms(b))):
             requirements.require_same(a, b, lambda what=what: what, broadcasts=broadcasts)  # type: ignore[misc]
     outputs = [types[k] for k in graph.outputs]
     inside = [t.with_shape([n if n is None else needs.resolve(n) for n in t.shape]) for t in outputs]
-    return InnerTypes(tuple(inside), tuple(_outer(t, known) for t in inside), known)
+    return InnerTypes(tuple(inside), tuple(_outer(t, atoms) for t in inside), atoms)
 
 
-def _outer(t: TensorType, known: Collection[Atom]) -> TensorType:
+def _outer(t: TensorType, atoms: Collection[Atom]) -> TensorType:
     """A type with the lengths that only the inner graph knows unknown: those made of more than the operands' atoms."""
     return t.with_shape(
-        [None if n is None or any(a not in known for a in substitution.atoms(n)) else n for n in t.shape]
+        [None if n is None or any(a not in atoms for a in substitution.atoms(n)) else n for n in t.shape]
     )
 
 
@@ -122,10 +122,10 @@ def refused_by_shapes(graph: FrozenGraph, shapes: Sequence[Sequence[int]]) -> tu
         for node in graph.nodes
         if isinstance(node.op, AxisLength) and node.inputs[0] < graph.arity
     }
-    known = with_lengths(graph, own)
+    values = with_lengths(graph, own)
     for k, check in enumerate(graph.checks):
-        if check.condition in known and not known[check.condition] and known.keys() >= set(check.values):
-            return (k + 1, *(int(known[v]) for v in check.values))
+        if check.condition in values and not values[check.condition] and values.keys() >= set(check.values):
+            return (k + 1, *(int(values[v]) for v in check.values))
     return ()
 
 
@@ -142,12 +142,12 @@ def placeholders(
     """
     types = [t.with_shape(tuple(shape)) for t, shape in zip(graph.input_types, shapes, strict=True)]
     try:
-        found = inner_types(name, graph, types, requires=False).outside
+        out_types = inner_types(name, graph, types, requires=False).outside
     except ShapeError:  # that is what failed
-        found = tuple(t.with_shape((None,) * t.ndim) for t in graph.output_types)
+        out_types = tuple(t.with_shape((None,) * t.ndim) for t in graph.output_types)
     return tuple(
         np.zeros((*(length if k >= skipped else ()), *(n if type(n) is int else 0 for n in t.shape)), t.numpy_dtype)
-        for k, t in enumerate(found)
+        for k, t in enumerate(out_types)
     )
 
 
@@ -164,28 +164,28 @@ def captured(
     Raises:
         InputError: there are such, and nowhere to go.
     """
-    known = {key_of(v) for v in own}
-    seen: set[tuple[int, int]] = set()
-    found: list[Variable] = []
+    own_keys = {key_of(v) for v in own}
+    visited: set[tuple[int, int]] = set()
+    variables: list[Variable] = []
     stack = list(reversed(outputs))
     while stack:
         v = stack.pop()
         key = key_of(v)
-        if key in seen or key in known:
+        if key in visited or key in own_keys:
             continue
-        seen.add(key)
+        visited.add(key)
         if v.apply is None or (v.serial < began and not _is_length(v)):
             if not isinstance(v, Constant):
-                found.append(v)
-        elif (id(v.apply), 0) not in seen:
-            seen.add((id(v.apply), 0))
+                variables.append(v)
+        elif (id(v.apply), 0) not in visited:
+            visited.add((id(v.apply), 0))
             if type(v.apply.op) is Updating:
                 if updating is None:
                     text = f"with_updates: found an update of {v.apply.inputs[1]!r} in a loop, a branch or a function"
                     raise InputError(message(text, hint="its value may be a result, and be stored outside"))
                 updating.append(v)
             stack.extend(reversed(v.apply.inputs))
-    return found
+    return variables
 
 
 def _is_length(v: Variable) -> bool:
@@ -195,14 +195,14 @@ def _is_length(v: Variable) -> bool:
     return all(type(a) is AxisAtom for a in substitution.atoms(size_value(v)))
 
 
-def copies(found: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
+def copies(arrays: Sequence[Any], operands: Sequence[Any]) -> tuple[Any, ...]:
     """Arrays, those that were given, are read-only or come twice being copied."""
-    seen = {id(v) for v in given}
-    made = []
-    for v in found:
-        made.append(v.copy() if id(v) in seen or not v.flags.writeable else v)
-        seen.add(id(v))
-    return tuple(made)
+    ids = {id(v) for v in operands}
+    results = []
+    for v in arrays:
+        results.append(v.copy() if id(v) in ids or not v.flags.writeable else v)
+        ids.add(id(v))
+    return tuple(results)
 
 
 def status_type() -> TensorType:
@@ -216,8 +216,8 @@ def status_array(status: Sequence[int], step: int | None = None) -> np.ndarray[A
     Args:
         step: of a loop in which a check has failed.
     """
-    found = np.zeros(STATUS_LENGTH, np.int64)
-    found[: len(status)] = status
+    array = np.zeros(STATUS_LENGTH, np.int64)
+    array[: len(status)] = status
     if status and step is not None:
-        found[STEP] = step
-    return found
+        array[STEP] = step
+    return array

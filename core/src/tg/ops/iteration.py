@@ -86,10 +86,10 @@ def looped(
         return _in_segments(f, init, (sequences, xs_structure), count, checkpoint, reverse=reverse)
 
     def traced(carries: Sequence[Any], slices: Sequence[Variable]) -> tuple[Any, Any]:
-        found = f(init_structure(iter(carries)), xs_structure(iter(slices)))
-        if not isinstance(found, tuple) or len(found) != 2:
-            raise InputError(message(f"{what}: f gave {_kind(found)}, needed a pair: the next carry and a result"))
-        return found
+        pair = f(init_structure(iter(carries)), xs_structure(iter(slices)))
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise InputError(message(f"{what}: f gave {_kind(pair)}, needed a pair: the next carry and a result"))
+        return pair
 
     with unheard(), repeated(what):
         step = trace_step(traced, leaves, sequences, init_structure, what)
@@ -117,8 +117,8 @@ def fori_loop(lower: Any, upper: Any, body: Callable[..., Any], init: Any) -> An
     low, high = as_integer(lower, "fori_loop: lower"), as_integer(upper, "fori_loop: upper")
     steps: Any = max(0, high - low) if type(low) is int and type(high) is int else maximum(subtract(high, low), 0)
     start = as_size_variable(low)
-    (_, found), _ = looped(lambda c, _: ((c[0] + 1, body(*c)), None), (start, init), None, steps, "fori_loop")
-    return found
+    (_, last), _ = looped(lambda c, _: ((c[0] + 1, body(*c)), None), (start, init), None, steps, "fori_loop")
+    return last
 
 
 def map(f: Callable[..., Any], xs: Any) -> Any:
@@ -181,8 +181,8 @@ def _in_segments(
     def over_segments(carry: Any) -> tuple[Any, Any]:
         parts = [reshape(v[:whole], (segments, size, *v.shape[1:])) for v in sequences]
         carry, ys = looped(segment, carry, parts, segments, "scan", reverse=reverse, told=(size, 0))
-        leaves, made = flatten(ys)
-        return carry, made(iter([reshape(y, (whole, *y.shape[2:])) for y in leaves]))
+        leaves, rebuild = flatten(ys)
+        return carry, rebuild(iter([reshape(y, (whole, *y.shape[2:])) for y in leaves]))
 
     if reverse:
         carry, last = over_rest(init)
@@ -190,9 +190,9 @@ def _in_segments(
     else:
         carry, first = over_segments(init)
         carry, last = over_rest(carry)
-    leaves, made = flatten(first)
+    leaves, rebuild = flatten(first)
     pairs = zip(leaves, flatten(last)[0], strict=True)
-    return carry, made(iter([concatenate([a, b], 0) for a, b in pairs]))
+    return carry, rebuild(iter([concatenate([a, b], 0) for a, b in pairs]))
 
 
 def associative_scan(f: Callable[..., Any], xs: Any, *, reverse: bool = False) -> Any:
@@ -261,16 +261,16 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
 
     with unheard(), repeated("while_loop"):
         step = trace_step(traced, leaves, [], structure, "while_loop")
-        asked = as_variable(cond(structure(iter(step.carries))))
-        if asked.type != TensorType("bool"):
-            raise InputError(message(f"while_loop: cond gave {asked.type}, needed a bool scalar"))
+        test = as_variable(cond(structure(iter(step.carries))))
+        if test.type != TensorType("bool"):
+            raise InputError(message(f"while_loop: cond gave {test.type}, needed a bool scalar"))
         after = [as_before(v, c, "while_loop") for v, c in zip(step.after, step.carries, strict=True)]
-        used = captured([asked, *after], step.carries, step.began)
+        used = captured([test, *after], step.carries, step.began)
         own = [*step.carries, *used]
-        kept = step.carries if max_steps is not None else []
-        op = While(freeze(own, [asked]), freeze(own, [*after, *kept]), len(leaves), max_steps)
-    given = [as_variable(v, c.type.dtype) for v, c in zip(leaves, step.carries, strict=True)]
-    return structure(iter(op(*given, *used)[: len(leaves)]))
+        traces = step.carries if max_steps is not None else []
+        op = While(freeze(own, [test]), freeze(own, [*after, *traces]), len(leaves), max_steps)
+    operands = [as_variable(v, c.type.dtype) for v, c in zip(leaves, step.carries, strict=True)]
+    return structure(iter(op(*operands, *used)[: len(leaves)]))
 
 
 def cond(pred: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Any) -> Any:
@@ -293,10 +293,10 @@ def cond(pred: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *op
         >>> [float(y.eval({x: v})) for v in (4.0, -3.0)]
         [2.0, 3.0]
     """
-    asked = as_variable(pred)
-    if asked.type.ndim:
-        raise InputError(message(f"cond: pred: found {asked.type}, needed a scalar", hint="tg.where is elementwise"))
-    holds = asked if asked.type.dtype == "bool" else not_equal(asked, 0)
+    test = as_variable(pred)
+    if test.type.ndim:
+        raise InputError(message(f"cond: pred: found {test.type}, needed a scalar", hint="tg.where is elementwise"))
+    holds = test if test.type.dtype == "bool" else not_equal(test, 0)
     return _branched(cast_variable(holds, "int64"), {"otherwise": otherwise, "then": then}, operands, "cond")
 
 
@@ -324,19 +324,19 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     if callable(branches) or not isinstance(branches, Sequence) or not branches:
         hint = "tg.where(condition, x, y) chooses elements"
         raise InputError(message(f"switch: branches: found {branches!r}, needed a sequence of functions", hint=hint))
-    found = as_integer(index, "switch: index")
-    number = found if isinstance(found, Variable) else as_size_variable(found)
+    choice = as_integer(index, "switch: index")
+    number = choice if isinstance(choice, Variable) else as_size_variable(choice)
     return _branched(number, {f"branch {k}": f for k, f in enumerate(branches)}, operands, "switch")
 
 
 def _branched(index: Variable, functions: Mapping[str, Any], operands: Sequence[Any], what: str) -> Any:
     """The results of the branch that an int64 scalar numbers; the functions stand by what an error calls them."""
     leaves, structure = flatten(tuple(operands))
-    given = [as_variable(v) for v in leaves]
+    arguments = [as_variable(v) for v in leaves]
     with unheard():
         began = serial_now()
-        inner = [Variable(named_type(v), name=v.name) for v in given]
-        made: list[list[Any]] = []
+        inner = [Variable(named_type(v), name=v.name) for v in arguments]
+        branches: list[list[Any]] = []
         results: Structure | None = None
         for name, function in functions.items():
             if not callable(function):
@@ -344,52 +344,52 @@ def _branched(index: Variable, functions: Mapping[str, Any], operands: Sequence[
                 raise InputError(message(f"{what}: {name}: found {function!r}, needed a function", hint=hint))
             value = function(*structure(iter(inner)))
             if results is None:
-                found, results = flatten(value)
+                values, results = flatten(value)
             else:
-                found = results.leaves_of(value, f"{what}: {name}")
-            made.append(found)
+                values = results.leaves_of(value, f"{what}: {name}")
+            branches.append(values)
         assert results is not None
-        outputs = _alike(made, paths(results), what)
+        outputs = _alike(branches, paths(results), what)
         used = captured([v for each in outputs for v in each], inner, began)
         own = [*inner, *used]
         first = freeze(own, outputs[0])
         outputs = [outputs[0], *(_as_first(first, own, each, what) for each in outputs[1:])]
         used += captured([v for each in outputs for v in each], own, began)  # whose lengths the results must have
         graphs = [freeze([*inner, *used], each) for each in outputs]
-    found = Cond(tuple(graphs))(index, *given, *used)
-    return results(iter(found if isinstance(found, tuple) else (found,)))
+    values = Cond(tuple(graphs))(index, *arguments, *used)
+    return results(iter(values if isinstance(values, tuple) else (values,)))
 
 
-def _alike(made: Sequence[Sequence[Any]], names: Sequence[str], what: str) -> list[list[Variable]]:
+def _alike(branches: Sequence[Sequence[Any]], names: Sequence[str], what: str) -> list[list[Variable]]:
     """What branches give as variables of common dtypes, which Python scalars take from the others.
 
     Raises:
         DtypeError, ShapeError: they have different dtypes or ranks.
     """
     columns = []
-    for name, column in zip(names, zip(*made, strict=True), strict=True):
+    for name, column in zip(names, zip(*branches, strict=True), strict=True):
         strong = [as_variable(v).type.dtype for v in column if not is_weak(v)]
         kinds = [kind for kind in (weak_kind(v) for v in column if is_weak(v)) if kind is not None]
         dtype = promote(*strong[:1], *kinds)
-        found = [as_variable(v, dtype if is_weak(v) else None) for v in column]
-        if len({v.type.dtype for v in found}) > 1:
-            shown = " and ".join(dict.fromkeys(v.type.dtype for v in found))
+        values = [as_variable(v, dtype if is_weak(v) else None) for v in column]
+        if len({v.type.dtype for v in values}) > 1:
+            shown = " and ".join(dict.fromkeys(v.type.dtype for v in values))
             raise DtypeError(message(f"{what}: result{name}: found {shown}, needed one dtype", hint="x.astype(dtype)"))
-        if len({v.type.ndim for v in found}) > 1:
-            shown = " and ".join(dict.fromkeys(str(v.type) for v in found))
+        if len({v.type.ndim for v in values}) > 1:
+            shown = " and ".join(dict.fromkeys(str(v.type) for v in values))
             raise ShapeError(message(f"{what}: result{name}: found {shown}, needed one shape"))
-        columns.append(found)
-    return [[column[k] for column in columns] for k in range(len(made))]
+        columns.append(values)
+    return [[column[k] for column in columns] for k in range(len(branches))]
 
 
 def _as_first(first: FrozenGraph, own: Sequence[Variable], outputs: Sequence[Variable], what: str) -> list[Variable]:
     """What a branch gives, made sure to have the lengths that the first branch's results have for such operands."""
     types = inner_types(what, first, [v.symbolic_type for v in own], requires=False).outside
-    found = []
+    results = []
     for v, t in zip(outputs, types, strict=True):
         alike = all(n is None or same(m, n) for m, n in zip(v.shape, t.shape, strict=True))
-        found.append(v if alike else specify_shape(v, t.shape, f"{what}: a result of a branch"))
-    return found
+        results.append(v if alike else specify_shape(v, t.shape, f"{what}: a result of a branch"))
+    return results
 
 
 def _kind(value: object) -> str:

@@ -40,8 +40,8 @@ def hstack(arrays: Sequence[Any]) -> Variable:
     Source:
         numpy.hstack
     """
-    made = _all(arrays, atleast_1d)
-    return concatenate(made, 0 if made and made[0].type.ndim == 1 else 1)
+    parts = _all(arrays, atleast_1d)
+    return concatenate(parts, 0 if parts and parts[0].type.ndim == 1 else 1)
 
 
 def vstack(arrays: Sequence[Any]) -> Variable:
@@ -68,8 +68,8 @@ def column_stack(arrays: Sequence[Any]) -> Variable:
     Source:
         numpy.column_stack
     """
-    made = _all(arrays, as_variable)
-    return concatenate([expand_dims_at(atleast_1d(v), (-1,)) if v.type.ndim < 2 else v for v in made], 1)
+    parts = _all(arrays, as_variable)
+    return concatenate([expand_dims_at(atleast_1d(v), (-1,)) if v.type.ndim < 2 else v for v in parts], 1)
 
 
 def append(x: Any, values: Any, axis: int | None = None) -> Variable:
@@ -140,25 +140,25 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Variabl
         sizes: list[int | Length] = [n // parts + (i < n % parts) for i in range(parts)]
     else:
         sizes = [floor_divide(add(n, parts - 1 - i), parts) for i in range(parts)]
-    found, start = [], _zero()
+    pieces, start = [], _zero()
     for size in sizes:
-        found.append(slice_axis(x, k, start, size))
+        pieces.append(slice_axis(x, k, start, size))
         start = add(start, size)
-    return found
+    return pieces
 
 
 def _zero() -> int | Length:
     return 0
 
 
-def _is_count(given: Any) -> bool:
-    return isinstance(given, int) and not isinstance(given, bool)
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _count(given: Any, what: str) -> int:
-    if given < 1:
-        raise InputError(message(f"{what}: found {given} parts, needed at least 1"))
-    return int(given)
+def _count(count: Any, what: str) -> int:
+    if count < 1:
+        raise InputError(message(f"{what}: found {count} parts, needed at least 1"))
+    return int(count)
 
 
 def _cut(what: str, x: Variable, k: int, positions: Any) -> list[Variable]:
@@ -166,8 +166,10 @@ def _cut(what: str, x: Variable, k: int, positions: Any) -> list[Variable]:
 
     if not (isinstance(positions, tuple | list | range) or getattr(positions, "ndim", 0) == 1):
         hint = "a result for each part is made when the expression is: their number is an int"
-        found = positions.type if isinstance(positions, Variable) else repr(positions)
-        raise InputError(message(f"{what}: found {found}, needed a number of parts, or a list of positions", hint=hint))
+        actual = positions.type if isinstance(positions, Variable) else repr(positions)
+        raise InputError(
+            message(f"{what}: found {actual}, needed a number of parts, or a list of positions", hint=hint)
+        )
     bounds = [None, *positions, None]
     before = (slice(None),) * (x.type.ndim + k)
     return [getitem(x, (*before, slice(a, b))) for a, b in itertools.pairwise(bounds)]
@@ -207,11 +209,11 @@ def dsplit(x: Any, indices_or_sections: Any) -> list[Variable]:
     return _split_of(x, indices_or_sections, 2, 3, "dsplit")
 
 
-def _split_of(x: Any, given: Any, axis: int, rank: int, what: str) -> list[Variable]:
+def _split_of(x: Any, sections: Any, axis: int, rank: int, what: str) -> list[Variable]:
     x = as_variable(x)
     if x.type.ndim < rank:
         raise ShapeError(message(f"{what}: found {x.type}, needed at least {rank} axes"))
-    return split(x, given, axis)
+    return split(x, sections, axis)
 
 
 def tile(x: Any, reps: Any) -> Variable:
@@ -223,8 +225,8 @@ def tile(x: Any, reps: Any) -> Variable:
         numpy.tile
     """
     x = as_variable(x)
-    given = [_length(r) for r in (reps if isinstance(reps, tuple | list) else (reps,))]
-    counts: Shape = ((1,) * (x.type.ndim - len(given))) + tuple(given)
+    repeats = [_length(r) for r in (reps if isinstance(reps, tuple | list) else (reps,))]
+    counts: Shape = ((1,) * (x.type.ndim - len(repeats))) + tuple(repeats)
     lengths: Shape = ((1,) * (len(counts) - x.type.ndim)) + x.shape
     if all(isinstance(c, int) and c == 1 for c in counts):
         return reshape(x, lengths)
@@ -303,10 +305,10 @@ def delete(x: Any, positions: Any, axis: int | None = None) -> Variable:
         rest = slice_axis(x, k, start, subtract(x.shape[k], start))
         return Concatenate(k)(slice_axis(x, k, 0, first), rest)  # type: ignore[no-any-return]
     try:
-        kept = np.delete(np.arange(n), positions)
+        others = np.delete(np.arange(n), positions)
     except IndexError as error:
         raise BoundsError(message(f"delete: found {positions!r}, needed positions along a length of {n}")) from error
-    return take(x, kept, k)
+    return take(x, others, k)
 
 
 def _need_known(what: str, positions: Any) -> None:
@@ -368,8 +370,8 @@ def block_diag(*arrays: Any) -> Variable:
     """
     if not arrays:
         raise ShapeError(message("block_diag: found no arrays, needed at least one"))
-    made, dtype = promoted([as_variable(v) for v in arrays])
-    blocks = [cast_variable(atleast_2d(v), dtype) for v in made]
+    operands, dtype = promoted([as_variable(v) for v in arrays])
+    blocks = [cast_variable(atleast_2d(v), dtype) for v in operands]
     batch = broadcast_shapes(*(b.shape[:-2] for b in blocks))
     blocks = [broadcast_to(b, (*batch, *b.shape[-2:])) for b in blocks]
     width: int | Length = 0
@@ -397,9 +399,9 @@ def pack(*arrays: Any, axes: Any = None) -> tuple[Variable, list[Shape]]:
         InputError: the axes are not the first or the last ones.
     """
     front, back = _kept_axes(axes)
-    made, dtype = promoted([as_variable(v) for v in arrays])
+    operands, dtype = promoted([as_variable(v) for v in arrays])
     pieces, shapes = [], []
-    for v in made:
+    for v in operands:
         rank = v.type.ndim
         if rank < front + back:
             raise ShapeError(message(f"pack: found {v.type}, needed at least {front + back} axes"))
@@ -416,19 +418,19 @@ def unpack(packed: Any, shapes: Sequence[Any], axes: Any = None) -> list[Variabl
     front, back = _kept_axes(axes)
     if x.type.ndim != front + back + 1:
         raise ShapeError(message(f"unpack: found {x.type}, needed {front + back + 1} axes"))
-    found, start = [], _zero()
+    arrays, start = [], _zero()
     for shape in shapes:
         count = product(tuple(shape))
         piece = slice_axis(x, -1 - back, start, count)
-        found.append(reshape(piece, (*x.shape[:front], *shape, *x.shape[x.type.ndim - back :])))
+        arrays.append(reshape(piece, (*x.shape[:front], *shape, *x.shape[x.type.ndim - back :])))
         start = add(start, count)
-    return found
+    return arrays
 
 
 def _kept_axes(axes: Any) -> tuple[int, int]:
     """How many axes stay in front and how many at the end."""
-    given = sorted([] if axes is None else axes if isinstance(axes, tuple | list) else [axes])
-    back, front = [a for a in given if a < 0], [a for a in given if a >= 0]
+    numbers = sorted([] if axes is None else axes if isinstance(axes, tuple | list) else [axes])
+    back, front = [a for a in numbers if a < 0], [a for a in numbers if a >= 0]
     if front != list(range(len(front))) or back != list(range(-len(back), 0)):
         raise InputError(message(f"pack: found axes {axes}, needed the first (0, 1, …) or the last ones (…, -2, -1)"))
     return len(front), len(back)

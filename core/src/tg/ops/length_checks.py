@@ -67,17 +67,17 @@ class LengthsFit(Op):
 
     def perform(self, *values: Array) -> tuple[Array, ...]:
         """Integers without bounds."""
-        given = [int(v) for v in values]
-        return (np.asarray(all(abs(_value(p, given)) <= LONGEST for p in self.polynomials)),)
+        integers = [int(v) for v in values]
+        return (np.asarray(all(abs(_value(p, integers)) <= LONGEST for p in self.polynomials)),)
 
     def expansion(self, *values: Variable) -> Variable:
         """In int64, which may wrap, and in float64, which may round: where both nearly agree nothing has wrapped."""
-        found: Variable | None = None
+        fits: Variable | None = None
         for polynomial in self.polynomials:
             fine = _fits(polynomial, values)
-            found = fine if found is None else logical_and(found, fine)
-        assert found is not None, "there is at least one polynomial"
-        return found
+            fits = fine if fits is None else logical_and(fits, fine)
+        assert fits is not None, "there is at least one polynomial"
+        return fits
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """None: a length has no derivative."""
@@ -88,8 +88,8 @@ class LengthsFit(Op):
         return tools.batch_expansion(self, size, inputs, batched)  # type: ignore[no-any-return]
 
 
-def _value(polynomial: Polynomial, given: Sequence[int]) -> int:
-    return sum(factor * math.prod(given[k] for k in places) for factor, places in polynomial)
+def _value(polynomial: Polynomial, values: Sequence[int]) -> int:
+    return sum(factor * math.prod(values[k] for k in places) for factor, places in polynomial)
 
 
 def _fits(polynomial: Polynomial, values: Sequence[Variable]) -> Variable:
@@ -110,11 +110,11 @@ def _is_plain(polynomial: Polynomial) -> bool:
 
 
 def _product(factor: int, values: Sequence[Variable], dtype: str) -> Variable:
-    found: Variable | None = None
+    total: Variable | None = None
     for v in [cast_variable(v, dtype) for v in values]:
-        found = v if found is None else multiply(found, v)
+        total = v if total is None else multiply(total, v)
     constant = cast_variable(as_size_variable(factor), dtype)
-    return constant if found is None else found if factor == 1 else multiply(found, constant)
+    return constant if total is None else total if factor == 1 else multiply(total, constant)
 
 
 def _sum(terms: Sequence[Variable]) -> Variable:
@@ -154,19 +154,19 @@ def fit_check(lengths: Sequence[int | Length], what: str) -> Check | None:
     for n in lengths:
         if type(n) is int and n > LONGEST:
             raise ShapeError(message(f"{what}: found {n}, needed at most 2**62"))
-    found = _Collector()
+    collector = _Collector()
     for n in lengths:
         if not is_exact_inside(n):
-            found.add(n)
-    if not found.polynomials:
+            collector.add(n)
+    if not collector.polynomials:
         return None
-    values = {a: as_size_variable(of_atom(a)) for a in found.places}
-    fits = LengthsFit(tuple(found.polynomials))(*values.values())
-    given = [v for a, v in values.items() if type(a) is not Derived]
-    shown = ", ".join(f"{{{k}}}" for k in range(min(len(given), STATUS_VALUES)))
-    source = f" computed from {shown}" if given else ""
+    values = {a: as_size_variable(of_atom(a)) for a in collector.places}
+    fits = LengthsFit(tuple(collector.polynomials))(*values.values())
+    scalars = [v for a, v in values.items() if type(a) is not Derived]
+    shown = ", ".join(f"{{{k}}}" for k in range(min(len(scalars), STATUS_VALUES)))
+    source = f" computed from {shown}" if scalars else ""
     text = f"{what}{source}: found more than 2**62, needed at most that"
-    return Check(fits, tuple(given), Descriptor("ShapeError", text))
+    return Check(fits, tuple(scalars), Descriptor("ShapeError", text))
 
 
 def is_ring(size: Any, depth: int = MAX_DEPTH) -> bool:
@@ -192,20 +192,20 @@ def natural_checks(sizes: Sequence[Variable]) -> tuple[Check, ...]:
 
 def size_checks(sizes: Sequence[Variable], shape: Sequence[int | Length] = ()) -> tuple[Check, ...]:
     """The checks that sizes given at run time are lengths, and that an array of a shape can be counted."""
-    found = [*natural_checks(sizes)]
+    checks = [*natural_checks(sizes)]
     rest: list[int | Length] = []
     for v in sizes:
         n = size_value(v)
         if type(n) is Length and type(n.atom) is ScalarValue:
             text = "shape: found the length {0}, needed one of at most 2**62"
-            found.append(Check(less_equal(v, LONGEST), (v,), Descriptor("ShapeError", text)))
+            checks.append(Check(less_equal(v, LONGEST), (v,), Descriptor("ShapeError", text)))
         else:
             rest.append(n)
     fits = fit_check(rest, "shape: a length")
     if fits is not None:
-        found.append(fits)
+        checks.append(fits)
     if len(shape) > 1:
         counted = fit_check([product(tuple(shape))], "shape: the number of elements")
         if counted is not None:
-            found.append(counted)
-    return tuple(found)
+            checks.append(counted)
+    return tuple(checks)

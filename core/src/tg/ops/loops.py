@@ -109,9 +109,9 @@ class Scan(Op):
     def inner_inputs(self, count: int) -> tuple[tuple[InnerInput, ...], ...]:
         """Carries and slices change from step to step, what is captured does not."""
         carries, sequences, captured = self.parts(range(count))
-        found = [InnerInput(k, is_same=False) for k in carries]
-        found += [InnerInput(k, is_same=False, is_slice=True) for k in sequences]
-        return ((*found, *map(InnerInput, captured)),)
+        inputs = [InnerInput(k, is_same=False) for k in carries]
+        inputs += [InnerInput(k, is_same=False, is_slice=True) for k in sequences]
+        return ((*inputs, *map(InnerInput, captured)),)
 
     def parts(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
         """Of operands the carries, the sequences and what is captured."""
@@ -127,15 +127,15 @@ class Scan(Op):
         length: Any = self.length if self.length is not None else inputs[0]
         if self.counts_only and length != TensorType("int64"):
             raise ShapeError(message(f"scan: length: found {length}, needed an int64 scalar"))
-        found = self._step_types(inputs)
+        types = self._step_types(inputs)
         for t in sequences:
             requirements.require_same(length, t.shape[0], lambda: "scan: the length and that of a sequence")
-        for k, (before, after) in enumerate(zip(carries, found.inside, strict=False)):
-            need_same("scan", k, before, after, found)
+        for k, (before, after) in enumerate(zip(carries, types.inside, strict=False)):
+            need_same("scan", k, before, after, types)
         traces = []
-        for k, (inside, outside) in enumerate(zip(found.inside, found.outside, strict=True)):
+        for k, (inside, outside) in enumerate(zip(types.inside, types.outside, strict=True)):
             if k >= self.carries:
-                self._need_one_length(k - self.carries, inside, found)
+                self._need_one_length(k - self.carries, inside, types)
                 traces.append(TensorType(outside.dtype, (length, *outside.shape)))
         return (*carries, *traces, *([status_type()] if self.body.checks else []))
 
@@ -147,11 +147,11 @@ class Scan(Op):
         slices = [t.with_shape(t.shape[1:]) for t in sequences]
         return inner_types("scan", self.body, [*carries, *slices, *captured])
 
-    def _need_one_length(self, k: int, t: TensorType, found: InnerTypes) -> None:
+    def _need_one_length(self, k: int, t: TensorType, types: InnerTypes) -> None:
         """Refuse a trace of which each step decides a length."""
         for n in t.shape:
             for atom in substitution.atoms(n):
-                if atom not in found.known and not self._is_captured(atom):
+                if atom not in types.known and not self._is_captured(atom):
                     text = f"scan: result {k} of a step has a length that each step decides, needed one for all steps"
                     hint = "made before the loop it has one length, and so has what an argument size= gives"
                     raise ShapeError(message(text, *_made_at(self.body, atom), hint=hint))
@@ -201,10 +201,10 @@ class Scan(Op):
                 np.empty((0, *shape), t.numpy_dtype) for shape, t in zip(self.trace_shapes(arrays), types, strict=True)
             ]
         if status:
-            found = [*placeholders("scan", self.body, self._step_shapes(arrays), (length,), self.carries)]
+            results = [*placeholders("scan", self.body, self._step_shapes(arrays), (length,), self.carries)]
         else:
-            found = [*copies([np.asarray(v) for v in carries], arrays), *traces]
-        return (*found, status_array(status, place)) if self.body.checks else tuple(found)
+            results = [*copies([np.asarray(v) for v in carries], arrays), *traces]
+        return (*results, status_array(status, place)) if self.body.checks else tuple(results)
 
     def applications(self, *arrays: Any) -> Iterator[tuple[FrozenGraph, Sequence[Any]]]:
         """The graph, once for each step; a check that fails is the last."""
@@ -213,9 +213,9 @@ class Scan(Op):
         step = prepared(self.body)
         for t in range(length):
             place = length - 1 - t if self.reverse else t
-            given = [*carries, *(x[place] for x in sequences), *captured]
-            yield self.body, given
-            outputs, status = step.run(given)
+            operands = [*carries, *(x[place] for x in sequences), *captured]
+            yield self.body, operands
+            outputs, status = step.run(operands)
             if status:
                 return
             carries = outputs[: self.carries]
@@ -223,8 +223,8 @@ class Scan(Op):
     def _step_shapes(self, operands: Sequence[Any]) -> list[tuple[int, ...]]:
         """The shapes of what a step is given, for operands of any library."""
         carries, sequences, captured = self.parts(operands)
-        found = [tuple(v.shape) for v in carries]
-        return [*found, *(tuple(v.shape)[1:] for v in sequences), *(tuple(v.shape) for v in captured)]
+        shapes = [tuple(v.shape) for v in carries]
+        return [*shapes, *(tuple(v.shape)[1:] for v in sequences), *(tuple(v.shape) for v in captured)]
 
     def trace_shapes(self, operands: Sequence[Any]) -> list[tuple[int, ...]]:
         """For operands of any library the shape of a slice of each trace, where there is no step that shows it."""
@@ -235,8 +235,8 @@ class Scan(Op):
 
         pairs = zip(self.body.input_types, self._step_shapes(operands), strict=True)
         types = [t.with_shape(shape) for t, shape in pairs]
-        found = inner_types("scan", self.body, types).inside[self.carries :]
-        return [tuple(int(substitution.evaluate(n, value_of)) for n in t.shape) for t in found]  # type: ignore[arg-type]
+        outputs = inner_types("scan", self.body, types).inside[self.carries :]
+        return [tuple(int(substitution.evaluate(n, value_of)) for n in t.shape) for t in outputs]  # type: ignore[arg-type]
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
@@ -271,7 +271,7 @@ def _follows(graph: FrozenGraph, number: int) -> bool:
     return all(type(a) is AxisLength and a.owner.number < graph.arity for a in atoms)  # type: ignore[attr-defined]
 
 
-def need_same(name: str, k: int, before: TensorType, after: TensorType, found: InnerTypes) -> None:
+def need_same(name: str, k: int, before: TensorType, after: TensorType, types: InnerTypes) -> None:
     """Require the type of a carry after a step to be that before it, as far as the operands decide that.
 
     Raises:
@@ -280,7 +280,7 @@ def need_same(name: str, k: int, before: TensorType, after: TensorType, found: I
     if before.dtype != after.dtype or len(before.shape) != len(after.shape):
         raise InputError(message(f"{name}: carry {k}: found {after} after a step, needed {before} as before"))
     for a, b in zip(before.shape, after.shape, strict=True):
-        if found.known.issuperset(substitution.atoms(b)):
+        if types.known.issuperset(substitution.atoms(b)):
             requirements.require_same(a, b, lambda: f"{name}: carry {k} before and after a step")
 
 
@@ -328,30 +328,30 @@ class While(Op):
 
     def applications(self, *arrays: Any) -> Iterator[tuple[FrozenGraph, Sequence[Any]]]:
         """The condition, then the body, with the carries before each step."""
-        given, steps = list(arrays), 0
+        operands, steps = list(arrays), 0
         while self.max_steps is None or steps < self.max_steps:
-            yield self.condition, given
-            goes_on, status = prepared(self.condition).run(given)
+            yield self.condition, operands
+            goes_on, status = prepared(self.condition).run(operands)
             if status or not goes_on[0]:
                 return
-            yield self.body, given
-            outputs, status = prepared(self.body).run(given)
+            yield self.body, operands
+            outputs, status = prepared(self.body).run(operands)
             if status:
                 return
-            given, steps = [*outputs[: self.carries], *arrays[self.carries :]], steps + 1
+            operands, steps = [*outputs[: self.carries], *arrays[self.carries :]], steps + 1
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The carries' own types, an int64 scalar, the traces' types with the limit in front, that of the status."""
         if len(inputs) != self.body.arity:
             raise InputError(message(f"while: found {len(inputs)} operands, needed {self.body.arity}"))
-        (asked,) = inner_types("while", self.condition, inputs).inside
-        if asked != TensorType("bool"):
-            raise InputError(message(f"while: condition: found {asked}, needed a bool scalar"))
-        found = inner_types("while", self.body, inputs, requires=False)
-        for k, (before, after) in enumerate(zip(inputs[: self.carries], found.inside, strict=False)):
-            need_same("while", k, before, after, found)
+        (test,) = inner_types("while", self.condition, inputs).inside
+        if test != TensorType("bool"):
+            raise InputError(message(f"while: condition: found {test}, needed a bool scalar"))
+        types = inner_types("while", self.body, inputs, requires=False)
+        for k, (before, after) in enumerate(zip(inputs[: self.carries], types.inside, strict=False)):
+            need_same("while", k, before, after, types)
         traces = []
-        for t in found.outside[self.carries :]:
+        for t in types.outside[self.carries :]:
             if self.max_steps is None or None in t.shape:
                 raise ShapeError(message(f"while: trace of {t}: needed max_steps and lengths that do not change"))
             traces.append(TensorType(t.dtype, (self.max_steps, *t.shape)))
@@ -387,8 +387,8 @@ class While(Op):
             traces = [
                 np.zeros((self.max_steps or 0, *shape), t.numpy_dtype) for shape, t in zip(shapes, types, strict=True)
             ]
-        found = copies([np.asarray(v) for v in carries], arrays)
-        results = (*found, np.array(steps, np.int64), *traces)
+        last = copies([np.asarray(v) for v in carries], arrays)
+        results = (*last, np.array(steps, np.int64), *traces)
         return (*results, status_array(status, steps)) if self.inner_descriptors else results
 
     def refused(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
@@ -398,13 +398,13 @@ class While(Op):
 
     def trace_shapes(self, operands: Sequence[Any]) -> list[tuple[int, ...]]:
         """For operands of any library the shape of a slice of each trace, where there is no step that shows it."""
-        known = [t.shape for t in self.body.output_types[self.carries :]]
-        if not any(None in shape for shape in known):
-            return known  # type: ignore[return-value]
+        shapes = [t.shape for t in self.body.output_types[self.carries :]]
+        if not any(None in shape for shape in shapes):
+            return shapes  # type: ignore[return-value]
         pairs = zip(self.body.input_types, operands, strict=True)
         types = [t.with_shape(tuple(v.shape)) for t, v in pairs]
-        found = inner_types("while", self.body, types, requires=False).outside[self.carries :]
-        return [tuple(int(n) for n in t.shape) for t in found]  # type: ignore[arg-type]
+        outputs = inner_types("while", self.body, types, requires=False).outside[self.carries :]
+        return [tuple(int(n) for n in t.shape) for t in outputs]  # type: ignore[arg-type]
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
@@ -484,7 +484,7 @@ class Cond(Op):
         if inputs[0] != TensorType("int64"):
             raise InputError(message(f"cond: index: found {inputs[0]}, needed an int64 scalar"))
         kinds = [inner_types("cond", graph, inputs[1:], requires=False).outside for graph in self.branches]
-        found = []
+        results = []
         for k, types in enumerate(zip(*kinds, strict=True)):
             if len({(t.dtype, len(t.shape)) for t in types}) > 1:
                 shown = " and ".join(str(t) for t in types)
@@ -496,8 +496,8 @@ class Cond(Op):
                 for n, m in zip(shape, t.shape, strict=True):
                     if type(n) is int and type(m) is int and n != m:
                         raise ShapeError(message(f"cond: result {k}: lengths differ: {n} and {m}"))
-            found.append(types[0].with_shape(shape))
-        return (*found, status_type()) if self.inner_descriptors else tuple(found)
+            results.append(types[0].with_shape(shape))
+        return (*results, status_type()) if self.inner_descriptors else tuple(results)
 
     def specialize(self, types: Sequence[TensorType]) -> Op:
         """The branches with types re-inferred for these operands."""
@@ -508,11 +508,11 @@ class Cond(Op):
         k = self.branch(int(arrays[0]))
         graph = self.branches[k]
         outputs, status = prepared(graph).run(arrays[1:])
-        found = copies([np.asarray(v) for v in outputs], arrays)
+        results = copies([np.asarray(v) for v in outputs], arrays)
         if status:
             status = (status[0] + self.first_check(k), *status[1:])
-            found = placeholders("cond", self.branches[0], [a.shape for a in arrays[1:]])
-        return (*found, status_array(status)) if self.inner_descriptors else found
+            results = placeholders("cond", self.branches[0], [a.shape for a in arrays[1:]])
+        return (*results, status_array(status)) if self.inner_descriptors else results
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]

@@ -67,8 +67,8 @@ class MovingWindows:
 
     def read(self, x: Variable, batched: bool) -> Variable:
         """The elements of the windows, the batch in front."""
-        found = self._gathered(x) if batched else Gather(self.axes)(x, *self.indices)
-        return transpose(found, (0, *(1 + k for k in self.order)))
+        elements = self._gathered(x) if batched else Gather(self.axes)(x, *self.indices)
+        return transpose(elements, (0, *(1 + k for k in self.order)))
 
     def write(self, x: Variable, v: Variable, fn: ElementwiseFunction | None) -> Variable:
         """The batched array with values in the windows, or with values combined into them."""

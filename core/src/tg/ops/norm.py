@@ -84,9 +84,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, *, keepdims: bool = False) -
     x = x if is_inexact(x.type.dtype) else cast_variable(x, "float64")
     if axis is None and ord is not None and x.type.ndim not in (1, 2):
         raise ShapeError(message(f"norm: found {x.type} and no axis, needed a vector or a matrix"))
-    given = axis if isinstance(axis, tuple | list) else None if axis is None else (axis,)
+    axes = axis if isinstance(axis, tuple | list) else None if axis is None else (axis,)
     places = (
-        tuple(range(-x.type.ndim, 0)) if given is None else tuple(axis_from_end(k, x.type.ndim, "norm") for k in given)
+        tuple(range(-x.type.ndim, 0)) if axes is None else tuple(axis_from_end(k, x.type.ndim, "norm") for k in axes)
     )
     if ord is None:
         return _length(x, places, keepdims)
@@ -131,9 +131,9 @@ def _matrix_norm(x: Variable, ord: Any, axes: tuple[int, ...], keepdims: bool) -
         raise InputError(message(f"norm: ord: found {ord!r} for matrices, needed {needed}"))
     inner, outer = axes if ord in (1, -1) else axes[::-1]
     sums = sum(absolute(x), inner, keepdims=True)
-    found = (max if ord > 0 else min)(sums, outer, keepdims=True)
-    kept = tuple(sorted(axes))
-    return found if keepdims else squeeze(found, kept)
+    value = (max if ord > 0 else min)(sums, outer, keepdims=True)
+    places = tuple(sorted(axes))
+    return value if keepdims else squeeze(value, places)
 
 
 FAMILY = Family("norm", ops=(Norm,), functions=(norm,))

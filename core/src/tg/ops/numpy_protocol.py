@@ -46,9 +46,9 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: Mapping[
     """
     from tg.ops import catalog
 
-    found = _by_ufunc().get(ufunc) or catalog.NAMES.get(ufunc.__name__)
-    if method == "__call__" and found is not None and not kwargs:
-        return found(*inputs)
+    function = _by_ufunc().get(ufunc) or catalog.NAMES.get(ufunc.__name__)
+    if method == "__call__" and function is not None and not kwargs:
+        return function(*inputs)
     if method in METHODS and ufunc.__name__ in METHODS[method]:
         options = {"axis": 0, **{name: value for name, value in kwargs.items() if value is not None or name == "axis"}}
         if options.keys() <= OPTIONS[method]:
@@ -69,16 +69,16 @@ def numpy_function(function: Any, args: Any, kwargs: Any) -> Any:
     """
     from tg.ops import catalog
 
-    found = catalog.NAMES.get(function.__name__)
+    counterpart = catalog.NAMES.get(function.__name__)
     if function.__module__ == "numpy.linalg" or function.__name__ in IN_LINALG:
-        found = catalog.MODULES["linalg"].get(function.__name__, found)
-    if found is None:
+        counterpart = catalog.MODULES["linalg"].get(function.__name__, counterpart)
+    if counterpart is None:
         name = f"{function.__module__}.{function.__name__}".replace("numpy.", "np.", 1)
         raise InputError(
             message(f"{name}: has no counterpart in tg for variables", hint=instead(function.__name__) or WRAP_HINT)
         )
     try:
-        inspect.signature(found).bind(*args, **kwargs)
+        inspect.signature(counterpart).bind(*args, **kwargs)
     except TypeError as error:
         raise InputError(message(f"np.{function.__name__}: on a variable: {error}")) from None
-    return found(*args, **kwargs)
+    return counterpart(*args, **kwargs)

@@ -70,10 +70,10 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Varia
     if mode not in MODES:
         raise InputError(message(f"pad: found mode {mode!r}, needed one of {', '.join(MODES)}"))
     option = MODES[mode]
-    known = {option} if option is not None else set()
-    if set(options) - known:
-        found = ", ".join(sorted(set(options) - known))
-        raise InputError(message(f"pad: mode {mode!r}: found the option {found}, needed {', '.join(known) or 'none'}"))
+    names = {option} if option is not None else set()
+    if set(options) - names:
+        extra = ", ".join(sorted(set(options) - names))
+        raise InputError(message(f"pad: mode {mode!r}: found the option {extra}, needed {', '.join(names) or 'none'}"))
     ndim = x.type.ndim
     widths = _pairs(pad_width, ndim, "pad_width")
     for before, after in widths:
@@ -82,33 +82,33 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Varia
     ends = (
         _pairs(options.get(MODES[mode] or "", 0), ndim, MODES[mode] or "") if mode in VALUED else [(None, None)] * ndim
     )
-    for axis, (pair, given) in enumerate(zip(widths, ends, strict=True)):
+    for axis, (pair, end) in enumerate(zip(widths, ends, strict=True)):
         if pair != (0, 0):
-            x = _padded(x, axis - ndim, pair, mode, given, options)
+            x = _padded(x, axis - ndim, pair, mode, end, options)
     return x  # type: ignore[no-any-return]
 
 
-def _pairs(given: Any, ndim: int, what: str) -> list[tuple[Any, Any]]:
+def _pairs(value: Any, ndim: int, what: str) -> list[tuple[Any, Any]]:
     """One (before, after) for each axis, from a value, a pair, or a list of pairs."""
-    if not _is_several(given):
-        return [(given, given)] * ndim
-    rows = [tuple(r) if _is_several(r) else r for r in given]
+    if not _is_several(value):
+        return [(value, value)] * ndim
+    rows = [tuple(r) if _is_several(r) else r for r in value]
     if not any(isinstance(r, tuple) for r in rows):
         rows = [tuple(rows)]
     pairs = [r * 2 if isinstance(r, tuple) and len(r) == 1 else r for r in rows]
     if len(pairs) not in (1, ndim) or any(not isinstance(p, tuple) or len(p) != 2 for p in pairs):
-        raise InputError(message(f"pad: {what}: found {given!r}, needed one pair, or one for each of {ndim} axes"))
+        raise InputError(message(f"pad: {what}: found {value!r}, needed one pair, or one for each of {ndim} axes"))
     return pairs * (ndim if len(pairs) == 1 else 1)
 
 
-def _is_several(given: Any) -> bool:
-    return isinstance(given, tuple | list) or (isinstance(given, np.ndarray) and given.ndim > 0)
+def _is_several(value: Any) -> bool:
+    return isinstance(value, tuple | list) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
-def _padded(x: Variable, k: int, pair: tuple[int, int], mode: str, given: Any, options: Any) -> Variable:
+def _padded(x: Variable, k: int, pair: tuple[int, int], mode: str, end_values: Any, options: Any) -> Variable:
     n = x.shape[k]
     if mode in ("constant", "empty"):
-        values = given if mode == "constant" else (0, 0)
+        values = end_values if mode == "constant" else (0, 0)
         return _joined(x, k, pair, tuple(weakly_cast(v, x.type.dtype) for v in values))
     some = greater(as_size_variable(n), 0)
     text = f"pad: mode {mode!r}: found an axis of no entries, needed some to go by"
@@ -119,8 +119,8 @@ def _padded(x: Variable, k: int, pair: tuple[int, int], mode: str, given: Any, o
     if mode == "edge":
         return _joined(x, k, pair, (first, last))
     if mode == "linear_ramp":
-        left = _ramp(x, k, pair[0], weakly_cast(given[0], x.type.dtype), first)
-        right = _ramp(x, k, pair[1], weakly_cast(given[1], x.type.dtype), last)
+        left = _ramp(x, k, pair[0], weakly_cast(end_values[0], x.type.dtype), first)
+        right = _ramp(x, k, pair[1], weakly_cast(end_values[1], x.type.dtype), last)
         return Concatenate(k)(left, x, flip(right, k))  # type: ignore[no-any-return]
     lengths = _pairs(options.get("stat_length"), x.type.ndim, "stat_length")[k]
     return _joined(x, k, pair, (_statistic(x, k, mode, lengths[0], 0), _statistic(x, k, mode, lengths[1], 1)))
@@ -154,8 +154,8 @@ def _statistic(x: Variable, k: int, mode: str, length: int | None, side: int) ->
         x = slice_axis(x, k, 0 if side == 0 else subtract_lengths(n, count), count)
     if mode in ("maximum", "minimum"):
         return (largest if mode == "maximum" else least)(x, k, keepdims=True)
-    found = mean(x, k, keepdims=True) if mode == "mean" else _median(x, k)
-    return cast_variable(rint(found) if is_integer(x.type.dtype) else found, x.type.dtype)
+    statistic = mean(x, k, keepdims=True) if mode == "mean" else _median(x, k)
+    return cast_variable(rint(statistic) if is_integer(x.type.dtype) else statistic, x.type.dtype)
 
 
 def _median(x: Variable, k: int) -> Variable:
@@ -165,8 +165,8 @@ def _median(x: Variable, k: int) -> Variable:
     high = slice_axis(ordered, k, half_of(n, 2), 1)
     last = slice_axis(ordered, k, subtract_lengths(n, 1), 1)  # NaN comes last
     pair = Concatenate(k)(low, high)
-    found = mean(pair, k, keepdims=True)
-    return where(last != last, last, found) if is_inexact(x.type.dtype) else found  # noqa: PLR0124 (NaN)
+    middle = mean(pair, k, keepdims=True)
+    return where(last != last, last, middle) if is_inexact(x.type.dtype) else middle  # noqa: PLR0124 (NaN)
 
 
 def _periodic(x: Variable, k: int, pair: tuple[int, int], mode: str, kind: str) -> Variable:

@@ -33,14 +33,14 @@ def _rows(x: Variable, indices: Any, k: int, mode: str, what: str) -> list[Varia
     ndim = x.type.ndim
     if i.type.ndim != ndim:
         raise ShapeError(message(f"{what}: found indices of {i.type.ndim} axes, needed {ndim}"))
-    found = [
+    positions = [
         i if a == k else expand_dims_at(iota(x.shape[a]), tuple(b for b in range(-ndim, 0) if b != a))
         for a in range(-ndim, 0)
     ]
     shape: tuple[int | Length, ...] = i.shape
-    for v in found:
+    for v in positions:
         shape = tuple(broadcast_lengths(m, n, lambda: what) for m, n in zip(shape, v.shape, strict=True))
-    return [broadcast_to(v, shape) for v in found]
+    return [broadcast_to(v, shape) for v in positions]
 
 
 def take_along_axis(x: Any, indices: Any, axis: int | None = -1, *, mode: str = "raise") -> Variable:
@@ -103,13 +103,13 @@ def choose(indices: Any, choices: Sequence[Any], *, mode: str = "raise") -> Vari
     """
     from tg.ops.arranging import broadcast_arrays
 
-    made, dtype = promoted(list(choices)) if len(choices) else ([], "")  # at once: a Python scalar is weak
-    first, *arrays = broadcast_arrays(indices, *(cast_variable(v, dtype) for v in made))
+    operands, dtype = promoted(list(choices)) if len(choices) else ([], "")  # at once: a Python scalar is weak
+    first, *arrays = broadcast_arrays(indices, *(cast_variable(v, dtype) for v in operands))
     if not arrays:
         raise ShapeError(message("choose: found no arrays, needed at least one"))
     table, first = stack(arrays, 0), _from_the_start(first, mode, "choose")
-    found = take_along_axis(table, expand_dims_at(first, (-table.type.ndim,)), 0, mode=mode)
-    return reshape(found, first.shape)
+    elements = take_along_axis(table, expand_dims_at(first, (-table.type.ndim,)), 0, mode=mode)
+    return reshape(elements, first.shape)
 
 
 def ravel_multi_index(
@@ -149,18 +149,18 @@ def unravel_index(indices: Any, shape: Any, order: str = "C", *, mode: str = "ra
     """
     lengths = _lengths(shape if isinstance(shape, tuple | list) else (shape,), "unravel_index")
     rest = wrap_index(_from_the_start(indices, mode, "unravel_index"), product(lengths), mode)
-    found: list[Variable] = []
+    coordinates: list[Variable] = []
     turned = lengths[::-1] if _is_c(order, "unravel_index") else lengths
     for k, n in enumerate(turned):
         last = k == len(turned) - 1
-        found.append(rest if last else remainder(rest, as_size_variable(n)))
+        coordinates.append(rest if last else remainder(rest, as_size_variable(n)))
         rest = rest if last else floor_divide(rest, as_size_variable(n))
-    return tuple(found[::-1] if turned is not lengths else found)
+    return tuple(coordinates[::-1] if turned is not lengths else coordinates)
 
 
-def _from_the_start(given: Any, mode: str, what: str) -> Variable:
+def _from_the_start(indices: Any, mode: str, what: str) -> Variable:
     """Indices of which none may count from the end."""
-    i: Variable = as_variable(given)
+    i: Variable = as_variable(indices)
     if mode != "raise" or not i.type.dtype.startswith("int") or (isinstance(i, Constant) and not i.data.size):
         return i
     least = as_variable(i.data.min()) if isinstance(i, Constant) else total_min(i)

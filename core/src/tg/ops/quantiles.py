@@ -124,21 +124,21 @@ def _quantile(what: str, x: Any, q: Any, axis: Any, method: str, keepdims: bool,
         dtype = promoted([x, as_variable(q)])[1] if method not in ELEMENTS else x.type.dtype
         x = cast_variable(x, dtype)
     rows: Variable = Sort(-1)(_rows(x, axes))
-    found = _between(rows, divide(share, whole) if whole != 1 else share, method)
+    quantiles = _between(rows, divide(share, whole) if whole != 1 else share, method)
     rank = share.type.ndim
     if rank:
-        n = found.type.ndim
-        found = transpose(found, (*range(n - rank, n), *range(n - rank)))
-    return expand_dims_at(found, axes) if keepdims and axes else found
+        n = quantiles.type.ndim
+        quantiles = transpose(quantiles, (*range(n - rank, n), *range(n - rank)))
+    return expand_dims_at(quantiles, axes) if keepdims and axes else quantiles
 
 
 def _rows(x: Variable, axes: tuple[int, ...]) -> Variable:
     """The array with axes joined into the last one."""
-    kept = [k for k in range(-x.type.ndim, 0) if k not in axes]
-    moved = transpose(x, (*kept, *axes))
+    others = [k for k in range(-x.type.ndim, 0) if k not in axes]
+    moved = transpose(x, (*others, *axes))
     if len(axes) == 1:
         return moved
-    return reshape(moved, (*(x.shape[k] for k in kept), product(tuple(x.shape[k] for k in axes))))
+    return reshape(moved, (*(x.shape[k] for k in others), product(tuple(x.shape[k] for k in axes))))
 
 
 def _between(rows: Variable, share: Variable, method: str) -> Variable:
@@ -182,14 +182,14 @@ def _mixed(a: Variable, b: Variable, weight: Variable) -> Variable:
     return where(equal(a, b), a, alone)
 
 
-def _without_nan(rows: Variable, found: Variable, rank: int) -> Variable:
+def _without_nan(rows: Variable, quantiles: Variable, rank: int) -> Variable:
     """The result, or NaN where a row has one, or no elements."""
     nan = numpy_dtype(rows.type.dtype).type(np.nan)
     last = take(rows, as_size_variable(rows.shape[-1]) - 1, -1, mode="promise")
     bad = isnan(last)
     if not (isinstance(rows.shape[-1], int) and rows.shape[-1] > 0):
         bad = bad | equal(as_size_variable(rows.shape[-1]), 0)
-    return where(expand_dims_at(bad, tuple(range(-rank, 0))) if rank else bad, nan, found)
+    return where(expand_dims_at(bad, tuple(range(-rank, 0))) if rank else bad, nan, quantiles)
 
 
 FAMILY = Family("quantiles", functions=(quantile, percentile, median))

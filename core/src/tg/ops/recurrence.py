@@ -100,12 +100,12 @@ def recurrence(
     if type(truncate_gradient) is not int:
         text = f"recurrence: truncate_gradient: found {truncate_gradient!r}, needed an int: of steps, or -1 for all"
         raise InputError(message(text))
-    given = [_sequence(v, f"sequences[{k}]") for k, v in enumerate(_listed(sequences))]
+    inputs = [_sequence(v, f"sequences[{k}]") for k, v in enumerate(_listed(sequences))]
     named = enumerate(_listed(outputs_info))
     outputs = [_output(v, f"outputs_info[{k}]") for k, v in named] if outputs_info is not None else None
     fixed = [as_variable(v) for v in _listed(non_sequences)]
-    steps = _steps(given, n_steps)
-    slices = [v for each in given for v in _taken(each, steps, go_backwards=go_backwards)]
+    steps = _steps(inputs, n_steps)
+    slices = [v for each in inputs for v in _taken(each, steps, go_backwards=go_backwards)]
     begins = [] if outputs is None else [v for each in outputs for v in _windows(each)]
     shown: dict[str, bool] = {}
 
@@ -116,20 +116,20 @@ def recurrence(
             window = [next(earlier) for _ in range(_depth(each))]
             arguments += [window[tap + _depth(each)] for tap in each.taps]
             after.append(window)
-        found, ends = _results(fn(*arguments, *fixed))
-        if outputs is not None and len(found) != len(outputs):
-            text = f"recurrence: fn gave {len(found)} outputs, needed {len(outputs)}, one for each of outputs_info"
+        results, ends = _results(fn(*arguments, *fixed))
+        if outputs is not None and len(results) != len(outputs):
+            text = f"recurrence: fn gave {len(results)} outputs, needed {len(outputs)}, one for each of outputs_info"
             raise InputError(message(text))
-        shown["single"] = len(found) == 1
-        moved = [v for window, y in zip(after, found, strict=False) for v in [*window[1:], y][: len(window)]]
-        return moved, found if ends is None else _Ending([*found, ends])
+        shown["single"] = len(results) == 1
+        moved = [v for window, y in zip(after, results, strict=False) for v in [*window[1:], y][: len(window)]]
+        return moved, results if ends is None else _Ending([*results, ends])
 
     probe = _ends(step, begins, slices)
     if probe and truncate_gradient >= 0:  # the last step is known when all are made: a second loop makes as many
         (_, count, *_), _ = looped(_until_end(step), _unended(begins), slices, steps, "recurrence")
-        made = size_value(count)
-        slices, step, probe = [_rows(v, 0, made, steps) for v in slices], _without_end(step), False
-        steps = made
+        length = size_value(count)
+        slices, step, probe = [_rows(v, 0, length, steps) for v in slices], _without_end(step), False
+        steps = length
     run, start = (_until_end(step), _unended(begins)) if probe else (step, begins)
     carry, traced = _truncated(run, start, slices, steps, truncate_gradient)
     if probe:
@@ -183,24 +183,24 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _sequence(value: Any, name: str) -> _Sequence:
-    found = _keys(value, name, "input")
-    if found.get("input") is None:
+    fields = _keys(value, name, "input")
+    if fields.get("input") is None:
         raise InputError(message(f"recurrence: {name}: found {_shown(value)}, needed an array as its 'input'"))
-    array = as_variable(found["input"])
+    array = as_variable(fields["input"])
     if not array.type.ndim:
         hint = "non_sequences has what is the same in every step"
         raise ShapeError(message(f"recurrence: {name}: found {array.type}, needed an axis for the steps", hint=hint))
-    return _Sequence(array, _taps(found.get("taps", 0), name))
+    return _Sequence(array, _taps(fields.get("taps", 0), name))
 
 
 def _output(value: Any, name: str) -> _Output:
-    found = _keys(value, name, "initial")
-    if found.get("initial") is None:
-        if found.get("taps") is not None:
+    fields = _keys(value, name, "initial")
+    if fields.get("initial") is None:
+        if fields.get("taps") is not None:
             text = f"recurrence: {name}: found taps without 'initial', needed the values before the first step"
             raise InputError(message(text))
         return _Output(None, ())
-    initial, taps = as_variable(found["initial"]), _taps(found.get("taps", -1), name)
+    initial, taps = as_variable(fields["initial"]), _taps(fields.get("taps", -1), name)
     if any(tap >= 0 for tap in taps):
         text = f"recurrence: {name}: taps: found {list(taps)}, needed ints below 0: an output has no later values"
         raise InputError(message(text))
@@ -258,23 +258,23 @@ def _span(each: _Sequence) -> tuple[int, int | Length]:
     return first, maximum(each.array.shape[0] - (first + last), 0)  # a sequence shorter than its taps has no step
 
 
-def _steps(given: Sequence[_Sequence], n_steps: Any) -> int | Length:
+def _steps(sequences: Sequence[_Sequence], n_steps: Any) -> int | Length:
     """How many steps there are.
 
     Raises:
         InputError: nothing says it.
     """
     if n_steps is not None:
-        found: Any = as_integer(n_steps, "recurrence: n_steps")
-        if type(found) is int and found < 0:
-            raise InputError(message(f"recurrence: n_steps: found {found}, needed at least 0"))
-        return found if type(found) is int else size_value(found)
-    if not given:
+        count: Any = as_integer(n_steps, "recurrence: n_steps")
+        if type(count) is int and count < 0:
+            raise InputError(message(f"recurrence: n_steps: found {count}, needed at least 0"))
+        return count if type(count) is int else size_value(count)
+    if not sequences:
         raise InputError(message("recurrence: found neither sequences nor n_steps, needed one: how many steps"))
-    found = _span(given[0])[1]
-    for each in given[1:]:
-        found = minimum(found, _span(each)[1])
-    return found  # type: ignore[no-any-return]
+    count = _span(sequences[0])[1]
+    for each in sequences[1:]:
+        count = minimum(count, _span(each)[1])
+    return count  # type: ignore[no-any-return]
 
 
 def _taken(each: _Sequence, steps: int | Length, *, go_backwards: bool) -> list[Variable]:
@@ -286,9 +286,9 @@ def _taken(each: _Sequence, steps: int | Length, *, go_backwards: bool) -> list[
     return [array[first + tap : first + tap + steps] for tap in each.taps]
 
 
-def _results(found: Any) -> tuple[list[Variable], Variable | None]:
+def _results(result: Any) -> tuple[list[Variable], Variable | None]:
     """The outputs that a function gave, and the condition that ends the loop, if it gave one."""
-    values = list(found) if isinstance(found, tuple | list) else [found]
+    values = list(result) if isinstance(result, tuple | list) else [result]
     ends = None
     if any(v is None or isinstance(v, dict) for v in values):
         shown = next("a dict" if isinstance(v, dict) else "None" for v in values if v is None or isinstance(v, dict))
@@ -312,8 +312,8 @@ def _without_end(step: Callable[..., Any]) -> Callable[..., Any]:
     """A step without its condition."""
 
     def plain(carry: Any, values: Any) -> tuple[Any, Any]:
-        moved, found = step(carry, values)
-        return moved, [*found[:-1]]
+        moved, outputs = step(carry, values)
+        return moved, [*outputs[:-1]]
 
     return plain
 
@@ -326,14 +326,14 @@ def _until_end(step: Callable[..., Any]) -> Callable[..., Any]:
         _, like = step(window, values)
 
         def run() -> Any:
-            moved, found = step(window, values)
-            return moved, [*found]
+            moved, outputs = step(window, values)
+            return moved, [*outputs]
 
         def rest() -> Any:
             return window, [zeros(y.shape, dtype=y.type.dtype) for y in like[:-1]] + [constant(True)]
 
-        moved, found = cond(ended, rest, run)
-        return (found[-1], count + cast_variable(logical_not(ended), "int64"), *moved), found[:-1]
+        moved, outputs = cond(ended, rest, run)
+        return (outputs[-1], count + cast_variable(logical_not(ended), "int64"), *moved), outputs[:-1]
 
     return lazy
 

@@ -89,8 +89,8 @@ class Reduce(Op):
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
         """What the record says of the result, and if there may be no elements, what the identity has too."""
-        reduction, found = self.reduction, self.reduction.facts(inputs[0])
-        return (found & reduction.facts_of_none if self.total and reduction.needs_elements else found,)
+        reduction, result_facts = self.reduction, self.reduction.facts(inputs[0])
+        return (result_facts & reduction.facts_of_none if self.total and reduction.needs_elements else result_facts,)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
@@ -180,8 +180,8 @@ def product_of_others(x: Variable, axes: tuple[int, ...]) -> Variable:
     order = (*lead, *axes)
     moved = Transpose(order)(x) if order != tuple(range(-n, 0)) else x
     flat = _merge_last(moved, len(axes))
-    found = ProductOfOthers()(flat)
-    back = reshape(found, moved.shape)
+    products = ProductOfOthers()(flat)
+    back = reshape(products, moved.shape)
     return Transpose(inverse_permutation(order))(back) if order != tuple(range(-n, 0)) else back
 
 

@@ -85,9 +85,9 @@ class Reduction:
     scatter_pullback: ScatterPullback | None = None  # None: no `Scatter`
 
     def __post_init__(self) -> None:
-        known = REDUCTIONS.get(self.fn)
-        if known is not None and (known.kind != "other" or known.name != self.name):
-            raise InputError(message(f"reduction: found {self.name} by {self.fn}, which {known.name} is by already"))
+        previous = REDUCTIONS.get(self.fn)
+        if previous is not None and (previous.kind != "other" or previous.name != self.name):
+            raise InputError(message(f"reduction: found {self.name} by {self.fn}, which {previous.name} is by already"))
         REDUCTIONS[self.fn] = self  # in the place of one that a module has made that is run again
 
     def __repr__(self) -> str:
@@ -205,8 +205,8 @@ def by_element(d: Callable[[Variable, Variable], Variable | float]) -> Pullback:
 def _later(module: str, name: str) -> Any:
     """A function of a module of ops that imports this one."""
 
-    def call(*given: Any) -> Any:
-        return getattr(importlib.import_module(f"tg.ops.{module}"), name)(*given)
+    def call(*arguments: Any) -> Any:
+        return getattr(importlib.import_module(f"tg.ops.{module}"), name)(*arguments)
 
     return call
 

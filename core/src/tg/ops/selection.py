@@ -53,10 +53,10 @@ def find(mask: Variable, size: Any) -> Found:
     return Found(slice_axis(written, -1, 0, n), less(iota(n), count))
 
 
-def _or_fill(found: Found, values: Variable, fill: Any) -> Variable:
-    if found.real is None:
+def _or_fill(selection: Found, values: Variable, fill: Any) -> Variable:
+    if selection.real is None:
         return values
-    return where(found.real, values, as_variable(fill, values.type.dtype))
+    return where(selection.real, values, as_variable(fill, values.type.dtype))
 
 
 def nonzero(x: Any, *, size: Any = None, fill_value: Any = 0) -> tuple[Variable, ...]:
@@ -80,10 +80,12 @@ def nonzero(x: Any, *, size: Any = None, fill_value: Any = 0) -> tuple[Variable,
     mask = as_condition(x)
     if mask.type.ndim == 0:
         raise ShapeError(message("nonzero: found a scalar, needed at least one axis", hint="tg.ravel gives it one"))
-    found = find(reshape(mask, (-1,)), size)
+    selection = find(reshape(mask, (-1,)), size)
     if mask.type.ndim == 1:
-        return (_or_fill(found, found.positions, fill_value),)
-    return tuple(_or_fill(found, k, fill_value) for k in unravel_index(found.positions, mask.shape, mode="promise"))
+        return (_or_fill(selection, selection.positions, fill_value),)
+    return tuple(
+        _or_fill(selection, k, fill_value) for k in unravel_index(selection.positions, mask.shape, mode="promise")
+    )
 
 
 def flatnonzero(x: Any, *, size: Any = None, fill_value: Any = 0) -> Variable:
@@ -92,8 +94,8 @@ def flatnonzero(x: Any, *, size: Any = None, fill_value: Any = 0) -> Variable:
     Source:
         numpy.flatnonzero
     """
-    found = find(reshape(as_condition(x), (-1,)), size)
-    return _or_fill(found, found.positions, fill_value)
+    selection = find(reshape(as_condition(x), (-1,)), size)
+    return _or_fill(selection, selection.positions, fill_value)
 
 
 def argwhere(x: Any, *, size: Any = None, fill_value: Any = 0) -> Variable:
@@ -122,13 +124,13 @@ def compress(condition: Any, x: Any, axis: int | None = None, *, size: Any = Non
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
     k = axis_from_end(axis, x.type.ndim, "compress")
-    found = find(mask, size)
+    selection = find(mask, size)
     fits = same(mask.shape[0], x.shape[k])
-    y = take(x, found.positions, k, mode="promise" if fits or size is not None else "raise")
-    if found.real is None:
+    y = take(x, selection.positions, k, mode="promise" if fits or size is not None else "raise")
+    if selection.real is None:
         return y
     behind = tuple(range(k + 1, 0))
-    real = expand_dims_at(found.real, behind) if behind else found.real
+    real = expand_dims_at(selection.real, behind) if behind else selection.real
     return where(real, y, as_variable(fill_value, y.type.dtype))
 
 
@@ -172,21 +174,21 @@ def unique(
     if is_inexact(x.type.dtype):
         differs = logical_and(differs, logical_not(logical_and(isnan(ordered), isnan(before))))
     first = logical_or(equal(number, 0), differs)
-    found = find(first, size)
-    values = Gather((-1,))(ordered, found.positions)
-    if found.real is not None and fill_value is not None:
-        values = _or_fill(found, values, fill_value)
+    selection = find(first, size)
+    values = Gather((-1,))(ordered, selection.positions)
+    if selection.real is not None and fill_value is not None:
+        values = _or_fill(selection, values, fill_value)
     results = [values]
     if return_index:
-        results.append(_or_fill(found, Gather((-1,))(order, found.positions), 0))
+        results.append(_or_fill(selection, Gather((-1,))(order, selection.positions), 0))
     group = cumsum(cast_variable(first, "int64"), 0) - 1
     if return_inverse:
         results.append(reshape(Scatter((-1,))(full((n,), 0, dtype="int64"), group, order), x.shape))
     if return_counts:
-        known = cast_variable(less(group, as_size_variable(values.shape[0])), "int64")
+        inside = cast_variable(less(group, as_size_variable(values.shape[0])), "int64")
         none = full((values.shape[0],), 0, dtype="int64")
         results.append(
-            Scatter((-1,), add)(none, known, minimum(group, maximum(as_size_variable(values.shape[0]) - 1, 0)))
+            Scatter((-1,), add)(none, inside, minimum(group, maximum(as_size_variable(values.shape[0]) - 1, 0)))
         )
     return results[0] if len(results) == 1 else tuple(results)
 
@@ -227,8 +229,8 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     place = searchsorted(ordered, flat)
     last = as_size_variable(ordered.shape[0]) - 1
     same_there = equal(Gather((-1,))(ordered, maximum(minimum(place, last), 0)), flat)
-    found = reshape(logical_and(same_there, less(place, last + 1)), x.shape)
-    return logical_not(found) if invert else found
+    is_member = reshape(logical_and(same_there, less(place, last + 1)), x.shape)
+    return logical_not(is_member) if invert else is_member
 
 
 FAMILY = Family(

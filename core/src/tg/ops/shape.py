@@ -90,12 +90,12 @@ def same_shape(*operands: Any) -> tuple[Variable, ...]:
         >>> tg.evaluate(x + y, {"x": [1.0, 2.0], "y": [2.0, 3.0]}).tolist()
         [3.0, 5.0]
     """
-    found: list[Variable] = []
+    arrays: list[Variable] = []
     for v in map(as_variable, operands):
-        if found and v.type.ndim != found[0].type.ndim:
-            raise ShapeError(message(f"same_shape: ranks differ: found {found[0].type} and {v.type}"))
-        found.append(specify_shape(v, found[0].shape, "same_shape") if found else v)
-    return tuple(found)
+        if arrays and v.type.ndim != arrays[0].type.ndim:
+            raise ShapeError(message(f"same_shape: ranks differ: found {arrays[0].type} and {v.type}"))
+        arrays.append(specify_shape(v, arrays[0].shape, "same_shape") if arrays else v)
+    return tuple(arrays)
 
 
 def with_lengths(x: Variable, lengths: Mapping[int, int | Length], what: str) -> Variable:
@@ -143,9 +143,9 @@ def named(x: Any, name: str) -> Variable:
     """
     if not isinstance(name, str):
         raise InputError(message(f"named: found the name {name!r}, needed a string"))
-    found: Variable = Named(name)(as_variable(x))
-    found.name = name
-    return found
+    expression: Variable = Named(name)(as_variable(x))
+    expression.name = name
+    return expression
 
 
 def reshape(x: Any, shape: Any, order: str = "C") -> Variable:
@@ -245,8 +245,8 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Variable:
     """
     x = as_variable(x)
     ndim = x.type.ndim
-    given = [list(v) if isinstance(v, tuple | list) else [v] for v in (source, destination)]
-    sources, places = ([axis_from_end(k, ndim, "moveaxis") + ndim for k in axes] for axes in given)
+    axis_lists = [list(v) if isinstance(v, tuple | list) else [v] for v in (source, destination)]
+    sources, places = ([axis_from_end(k, ndim, "moveaxis") + ndim for k in axes] for axes in axis_lists)
     if len(sources) != len(places) or len(set(sources)) != len(sources) or len(set(places)) != len(places):
         text = f"found axes {source} and places {destination}, needed as many, and none twice"
         raise ShapeError(message(f"moveaxis: {text}"))
@@ -334,8 +334,8 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Variable:
         numpy.concatenate
     """
     _need_arrays("concatenate", arrays)
-    made, dtype = promoted([as_variable(v) for v in arrays])
-    ready = [cast_variable(v, dtype) for v in made]
+    operands, dtype = promoted([as_variable(v) for v in arrays])
+    ready = [cast_variable(v, dtype) for v in operands]
     if axis is None:
         ready, axis = [reshape(v, (-1,)) for v in ready], 0
     if ready[0].type.ndim == 0:
@@ -354,18 +354,18 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Variable:
         numpy.stack
     """
     _need_arrays("stack", arrays)
-    made, dtype = promoted([as_variable(v) for v in arrays])
-    if len({v.type.ndim for v in made}) > 1:
-        raise ShapeError(message(f"stack: ranks differ: found {', '.join(str(v.type) for v in made)}"))
-    _need_one_shape(made)
-    k = axis_from_end(axis, made[0].type.ndim + 1, "stack", "the result")
-    return Concatenate(k)(*(expand_dims_at(cast_variable(v, dtype), (k,)) for v in made))  # type: ignore[no-any-return]
+    operands, dtype = promoted([as_variable(v) for v in arrays])
+    if len({v.type.ndim for v in operands}) > 1:
+        raise ShapeError(message(f"stack: ranks differ: found {', '.join(str(v.type) for v in operands)}"))
+    _need_one_shape(operands)
+    k = axis_from_end(axis, operands[0].type.ndim + 1, "stack", "the result")
+    return Concatenate(k)(*(expand_dims_at(cast_variable(v, dtype), (k,)) for v in operands))  # type: ignore[no-any-return]
 
 
-def _need_one_shape(made: Sequence[Variable]) -> None:
-    for lengths in zip(*(v.type.shape for v in made), strict=True):
+def _need_one_shape(arrays: Sequence[Variable]) -> None:
+    for lengths in zip(*(v.type.shape for v in arrays), strict=True):
         if len({n for n in lengths if n is not None}) > 1:
-            raise ShapeError(message(f"stack: shapes differ: found {', '.join(str(v.type) for v in made)}"))
+            raise ShapeError(message(f"stack: shapes differ: found {', '.join(str(v.type) for v in arrays)}"))
 
 
 def array(value: Any, dtype: object = None) -> Variable:
@@ -379,10 +379,10 @@ def array(value: Any, dtype: object = None) -> Variable:
         >>> tg.array([[x, 1.0], [2.0, x * x]]).type
         float64[2, 2]
     """
-    found = _stacked(value) if isinstance(value, list | tuple) else as_variable(value)
+    variable = _stacked(value) if isinstance(value, list | tuple) else as_variable(value)
     if dtype is not None:
-        found = cast_variable(found, dtype_name(dtype))
-    return found
+        variable = cast_variable(variable, dtype_name(dtype))
+    return variable
 
 
 def _stacked(value: Any) -> Variable:
@@ -390,10 +390,10 @@ def _stacked(value: Any) -> Variable:
         return as_variable(value)
     if not holds_variable(value):
         return constant(value)
-    made = [_stacked(v) for v in value]
-    if len({v.type.ndim for v in made}) > 1:
-        raise ShapeError(message(f"array: ragged: found ranks {[v.type.ndim for v in made]}, needed equal ones"))
-    return stack(made)
+    rows = [_stacked(v) for v in value]
+    if len({v.type.ndim for v in rows}) > 1:
+        raise ShapeError(message(f"array: ragged: found ranks {[v.type.ndim for v in rows]}, needed equal ones"))
+    return stack(rows)
 
 
 __all__ = [

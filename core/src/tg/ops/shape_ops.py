@@ -104,12 +104,12 @@ class Transpose(Op):
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
         """The elements stay; a matrix is turned round, or stays where its axes are the last two still."""
-        known = facts_of(inputs[0])
+        operand_facts = facts_of(inputs[0])
         if set(range(-2, 0)) != set(self.axes[-2:]):
-            return (known & ELEMENT,)
+            return (operand_facts & ELEMENT,)
         if self.axes[-1] == -1:
-            return (known,)
-        return ((known - ZEROS) | {MIRROR[name] for name in known & ZEROS},)
+            return (operand_facts,)
+        return ((operand_facts - ZEROS) | {MIRROR[name] for name in operand_facts & ZEROS},)
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """The cotangent permuted back."""
@@ -120,10 +120,10 @@ class Transpose(Op):
 def inverse_permutation(axes: tuple[int, ...]) -> tuple[int, ...]:
     """The permutation, of axes counted from the end, that undoes one."""
     n = len(axes)
-    found = [0] * n
+    inverse = [0] * n
     for k, axis in enumerate(axes):
-        found[axis + n] = k - n
-    return tuple(found)
+        inverse[axis + n] = k - n
+    return tuple(inverse)
 
 
 @final
@@ -247,10 +247,10 @@ class Concatenate(Op):
         from tg.ops.indexing import slice_axis
 
         (dy,) = cotangents
-        found: list[Variable | None] = []
+        pieces: list[Variable | None] = []
         start: int | Length = 0
         for x in inputs:
             n = x.shape[self.axis]
-            found.append(None if dy is None else slice_axis(dy, self.axis, start, n))
+            pieces.append(None if dy is None else slice_axis(dy, self.axis, start, n))
             start = add_lengths(start, n)
-        return found
+        return pieces

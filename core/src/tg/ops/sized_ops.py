@@ -193,8 +193,8 @@ class BroadcastTo(Sized):
         """
         sizes = inputs[1:]
         lengths = [size_value(v) for v in sizes]
-        given = any(type(a) is ScalarValue for n in lengths for a in atoms(n))
-        return size_checks(sizes, merge_sizes(self.shape, lengths) if given else ())
+        is_symbolic = any(type(a) is ScalarValue for n in lengths for a in atoms(n))
+        return size_checks(sizes, merge_sizes(self.shape, lengths) if is_symbolic else ())
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
         """The elements stay; a matrix does where it is repeated whole."""
@@ -293,12 +293,12 @@ class SumTo(Sized):
 
 def sum_facts(x: Variable) -> set[str]:
     """The facts of sums of elements of x: infinities of both signs, which an overflow makes too, cancel to NaN."""
-    known, dtype = facts_of(x), x.type.dtype
+    facts, dtype = facts_of(x), x.type.dtype
     if is_float(dtype):
-        found = set(known & {"whole", "no_negative_zero", "nonnegative", "nonpositive"})
-        return found | (known & {"not_nan"}) if known & {"nonnegative", "nonpositive"} else found
+        names = set(facts & {"whole", "no_negative_zero", "nonnegative", "nonpositive"})
+        return names | (facts & {"not_nan"}) if facts & {"nonnegative", "nonpositive"} else names
     if isinstance(x.op, Cast) and numpy_dtype(x.inputs[0].type.dtype).itemsize <= SMALL and is_integer(dtype):
-        return set(known & {"nonnegative", "nonpositive"}) if numpy_dtype(dtype).itemsize == WIDE else set()
+        return set(facts & {"nonnegative", "nonpositive"}) if numpy_dtype(dtype).itemsize == WIDE else set()
     return set()
 
 
@@ -332,8 +332,8 @@ class SpecifyShape(Sized):
 
         x, *sizes = inputs
         stated = merge_sizes(self.shape, [size_value(v) for v in sizes])
-        known = zip(x.shape, stated, strict=True)
-        return reshape(x, tuple(n if type(n) is int else m for n, m in known))
+        lengths = zip(x.shape, stated, strict=True)
+        return reshape(x, tuple(n if type(n) is int else m for n, m in lengths))
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
         """Those of the operand."""

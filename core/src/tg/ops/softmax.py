@@ -151,8 +151,8 @@ class Share(Shares):
 
 def _is_logarithm(y: Variable, x: Variable, axes: tuple[int, ...]) -> bool:
     """Whether a value is the logarithm of the sum over axes of the exponentials of another one."""
-    kept = y.apply
-    below = kept.inputs[0].apply if kept is not None and type(kept.op) is ExpandDims else None
+    node = y.apply
+    below = node.inputs[0].apply if node is not None and type(node.op) is ExpandDims else None
     return below is not None and below.op == LogSumExp(axes) and key_of(below.inputs[0]) == key_of(x)
 
 

@@ -151,8 +151,8 @@ class SearchSorted(Op):
 
     def perform(self, a: Array, v: Array) -> tuple[Array, ...]:
         """`np.searchsorted`."""
-        found = np.searchsorted(_comparable(a), _comparable(v), side=self.side)  # type: ignore[call-overload]
-        return (np.asarray(found).astype(np.int64),)
+        positions = np.searchsorted(_comparable(a), _comparable(v), side=self.side)  # type: ignore[call-overload]
+        return (np.asarray(positions).astype(np.int64),)
 
     def expansion(self, *inputs: Variable) -> Variable:
         """Both sorted as one, stably: an element of v is preceded by as many of a as it has places before it."""
@@ -295,11 +295,11 @@ def lexsort(keys: Any, axis: int = -1) -> Variable:
     Source:
         numpy.lexsort
     """
-    given = [as_variable(key) for key in keys]
-    if not given:
+    arrays = [as_variable(key) for key in keys]
+    if not arrays:
         raise ShapeError(message("lexsort: found no keys, needed at least one"))
-    k = axis_from_end(axis, given[0].type.ndim, "lexsort")
-    rows = [moveaxis(key, k, -1) for key in given]
+    k = axis_from_end(axis, arrays[0].type.ndim, "lexsort")
+    rows = [moveaxis(key, k, -1) for key in arrays]
     order: Variable = ArgSort(-1)(rows[0])
     for key in rows[1:]:
         order = along(order, ArgSort(-1)(along(key, order)))

@@ -101,8 +101,8 @@ def _weights_beside(x: Variable, axis: Any, w: Variable) -> Variable:
     """Weights with an axis for each of x."""
     if w.type.ndim == x.type.ndim:
         return with_lengths(w, dict(zip(range(-x.type.ndim, 0), x.shape, strict=True)), "average: weights")
-    given = [] if axis is None else [axis] if not isinstance(axis, tuple | list) else list(axis)
-    places = [axis_from_end(k, x.type.ndim, "average") for k in given]
+    axes = [] if axis is None else [axis] if not isinstance(axis, tuple | list) else list(axis)
+    places = [axis_from_end(k, x.type.ndim, "average") for k in axes]
     if len(places) != w.type.ndim:
         text = f"average: weights: found {w.type} for {x.type}, needed its shape, or its lengths along the axes"
         raise ShapeError(message(text))
@@ -266,8 +266,8 @@ def _extreme(reduction: Callable[..., Variable], x: Any, axis: Any, keepdims: bo
     if not is_inexact(x.type.dtype):
         return reduction(x, axis, keepdims=keepdims)
     kind = numpy_dtype(x.type.dtype).type
-    found = reduction(choose(isnan(x), kind(filling), x), axis, keepdims=keepdims)
-    return choose(any(_present(x), axis, keepdims=keepdims), found, kind(np.nan))
+    extreme = reduction(choose(isnan(x), kind(filling), x), axis, keepdims=keepdims)
+    return choose(any(_present(x), axis, keepdims=keepdims), extreme, kind(np.nan))
 
 
 def cov(
@@ -296,12 +296,12 @@ def cov(
         x = concatenate([x, _observations(y, rowvar)], 0)
     kind, x = x.type.dtype, widened(x)
     dtype = x.type.dtype
-    given = [cast_variable(as_variable(w), dtype) for w in (fweights, aweights) if w is not None]
+    weights = [cast_variable(as_variable(w), dtype) for w in (fweights, aweights) if w is not None]
     freedom = ddof if ddof is not None else 0 if bias else 1
-    if given:
-        w = given[0] if len(given) == 1 else multiply(*given)
+    if weights:
+        w = weights[0] if len(weights) == 1 else multiply(*weights)
         total = sum(w)
-        spent = divide(sum(multiply(w, given[-1])), total) if aweights is not None else np.ones((), dtype)
+        spent = divide(sum(multiply(w, weights[-1])), total) if aweights is not None else np.ones((), dtype)
         factor = subtract(total, multiply(spent, np.asarray(freedom, dtype)))
         apart = subtract(x, divide(sum(multiply(x, w), 1, keepdims=True), total))
         weighted = multiply(apart, w)

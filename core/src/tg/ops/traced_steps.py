@@ -117,15 +117,15 @@ def _weak_types(
 
     A function that needs variables there fails, and the scalars have their own dtypes at first.
     """
-    given = [v if is_python else Variable(t) for v, is_python, t in zip(leaves, weak, types, strict=True)]
+    carries = [v if is_python else Variable(t) for v, is_python, t in zip(leaves, weak, types, strict=True)]
     try:
-        after, _ = f(given, slices_of(sequences))
-        found = structure.leaves_of(after, what)
+        after, _ = f(carries, slices_of(sequences))
+        next_carries = structure.leaves_of(after, what)
     except Exception:  # noqa: BLE001 (what it is shows when the function is traced over variables)
         return list(types)
     return [
         _holding(start, as_variable(v).type.dtype) if is_python and not is_weak(v) else t
-        for v, start, is_python, t in zip(found, leaves, weak, types, strict=True)
+        for v, start, is_python, t in zip(next_carries, leaves, weak, types, strict=True)
     ]
 
 
@@ -156,10 +156,12 @@ def _once(
 ) -> Step:
     began = serial_now()
     carries, slices = [Variable(t) for t in types], slices_of(sequences)
-    after, given = f(carries, slices)
-    found = [_as_next(v, t.dtype) for v, t in zip(structure.leaves_of(after, f"{what}: the carry"), types, strict=True)]
-    ys, made = flatten(given)
-    return Step(began, carries, slices, found, [as_variable(y) for y in ys], made)
+    after, result = f(carries, slices)
+    next_carries = [
+        _as_next(v, t.dtype) for v, t in zip(structure.leaves_of(after, f"{what}: the carry"), types, strict=True)
+    ]
+    ys, ys_structure = flatten(result)
+    return Step(began, carries, slices, next_carries, [as_variable(y) for y in ys], ys_structure)
 
 
 def _need_same(name: str, after: Variable, before: TensorType, what: str) -> None:

@@ -80,8 +80,8 @@ class Updating(Op):
                 target = target.apply.inputs[0]
         elif batched[2]:
             raise InputError(message(f"vmap: found an update of {target!r} in each element of a batch, needed one"))
-        found = self(x, target, value)
-        return (found if batched[0] else tools.unbatched(found),)
+        update = self(x, target, value)
+        return (update if batched[0] else tools.unbatched(update),)
 
 
 FAMILY = Family("updating", ops=(Updating,))

@@ -60,9 +60,9 @@ class Wrapped(Op):
         if not self.loops:
             return self.outputs if self.outputs is not None else as_types(self.rule(*inputs), f"{self.name}: infer")
         flags = self.loops[0]
-        found = self._inner.infer(*(_without_first(t, b) for t, b in zip(inputs, flags, strict=True)))
+        types = self._inner.infer(*(_without_first(t, b) for t, b in zip(inputs, flags, strict=True)))
         size = next(t.shape[0] for t, b in zip(inputs, flags, strict=True) if b)
-        return tuple(t.with_shape((size, *t.shape)) for t in found)
+        return tuple(t.with_shape((size, *t.shape)) for t in types)
 
     def perform(self, *arrays: Array) -> tuple[Array, ...]:
         """What the function returns, as new arrays.
@@ -84,8 +84,8 @@ class Wrapped(Op):
         return tuple(np.stack(column) for column in zip(*rows, strict=True))
 
     def _called(self, arrays: Sequence[Array], declared: Sequence[TensorType]) -> tuple[Array, ...]:
-        found = self.fn(*map(_readonly, arrays))
-        results = found if isinstance(found, tuple | list) else (found,)
+        value = self.fn(*map(_readonly, arrays))
+        results = value if isinstance(value, tuple | list) else (value,)
         if len(results) != len(declared):
             raise InputError(message(f"{self.name}: found {len(results)} results, declared {len(declared)}"))
         return tuple(self._result(k, v, t) for k, (v, t) in enumerate(zip(results, declared, strict=True)))
@@ -113,15 +113,14 @@ class Wrapped(Op):
             dy if dy is not None or not is_inexact(y.type.dtype) else zeros_like(y)
             for y, dy in zip(outputs, cotangents, strict=True)
         ]
-        found = self.gradient(tuple(inputs), tuple(outputs), tuple(dys))
-        made = found if isinstance(found, tuple | list) else (found,)
-        if len(made) != len(inputs):
+        value = self.gradient(tuple(inputs), tuple(outputs), tuple(dys))
+        dxs = value if isinstance(value, tuple | list) else (value,)
+        if len(dxs) != len(inputs):
             hint = "None stands for an input that does not take part"
-            text = f"{self.name}: grad: found {len(made)} cotangents, needed {len(inputs)}"
+            text = f"{self.name}: grad: found {len(dxs)} cotangents, needed {len(inputs)}"
             raise InputError(message(text, hint=hint))
         return [
-            None if dx is None else self._cotangent(k, dx, x)
-            for k, (dx, x) in enumerate(zip(made, inputs, strict=True))
+            None if dx is None else self._cotangent(k, dx, x) for k, (dx, x) in enumerate(zip(dxs, inputs, strict=True))
         ]
 
     def _cotangent(self, k: int, value: Any, x: Variable) -> Variable | None:
@@ -141,18 +140,18 @@ class Wrapped(Op):
         ins = [_element(x) if b else x for x, b in zip(inputs, flags, strict=True)]
         outs = [_element(y) for y in outputs]
         dys = [None if dy is None else _element(dy) for dy in cotangents]
-        found = self._inner.pullback(tools, ins, outs, dys)
-        given = [*zip(ins, inputs, strict=True), *zip(outs, outputs, strict=True), *zip(dys, cotangents, strict=True)]
-        values = {id(v): w for v, w in given if v is not None and v is not w}
-        rows = iter(tools.vectorized([dx for dx in found if dx is not None], values, outputs[0].shape[0]))
-        made = [None if dx is None else next(rows) for dx in found]
-        return [dx if dx is None or b else reduce_sum(dx, (-dx.type.ndim,)) for dx, b in zip(made, flags, strict=True)]
+        element_dxs = self._inner.pullback(tools, ins, outs, dys)
+        pairs = [*zip(ins, inputs, strict=True), *zip(outs, outputs, strict=True), *zip(dys, cotangents, strict=True)]
+        values = {id(v): w for v, w in pairs if v is not None and v is not w}
+        rows = iter(tools.vectorized([dx for dx in element_dxs if dx is not None], values, outputs[0].shape[0]))
+        dxs = [None if dx is None else next(rows) for dx in element_dxs]
+        return [dx if dx is None or b else reduce_sum(dx, (-dx.type.ndim,)) for dx, b in zip(dxs, flags, strict=True)]
 
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
         """The function called for each element of the batch."""
         loops = (tuple(map(bool, batched)), *self.loops)
-        made = Wrapped(self.fn, self.label, self.outputs, self.rule, self.gradient, loops)(*inputs)
-        return made if isinstance(made, tuple) else (made,)
+        result = Wrapped(self.fn, self.label, self.outputs, self.rule, self.gradient, loops)(*inputs)
+        return result if isinstance(result, tuple) else (result,)
 
 
 def _readonly(array: Array) -> Array:
@@ -167,33 +166,33 @@ def _without_first(t: TensorType, batched: bool) -> TensorType:
 
 def _element(v: Variable) -> Variable:
     """A leaf in the place of one element of a batch."""
-    found = Variable(v.type.with_shape(v.type.shape[1:]))
-    found.with_lengths(v.shape[1:])
-    return found
+    element = Variable(v.type.with_shape(v.type.shape[1:]))
+    element.with_lengths(v.shape[1:])
+    return element
 
 
-def as_types(given: Any, what: str) -> tuple[TensorType, ...]:
+def as_types(types: Any, what: str) -> tuple[TensorType, ...]:
     """Types given as such or by example: a type, a variable, an array, a dtype for a scalar, or a sequence of these.
 
     Raises:
         InputError: something else.
     """
-    if isinstance(given, list | tuple):
-        return tuple(_as_type(v, what) for v in given)
-    return (_as_type(given, what),)
+    if isinstance(types, list | tuple):
+        return tuple(_as_type(v, what) for v in types)
+    return (_as_type(types, what),)
 
 
-def _as_type(given: Any, what: str) -> TensorType:
-    if isinstance(given, TensorType):
-        return given
-    if isinstance(given, Variable):
-        return given.type
-    if isinstance(given, np.ndarray | np.generic):
-        return TensorType(given.dtype, given.shape)
-    if isinstance(given, str | np.dtype):
-        return TensorType(given)
+def _as_type(value: Any, what: str) -> TensorType:
+    if isinstance(value, TensorType):
+        return value
+    if isinstance(value, Variable):
+        return value.type
+    if isinstance(value, np.ndarray | np.generic):
+        return TensorType(value.dtype, value.shape)
+    if isinstance(value, str | np.dtype):
+        return TensorType(value)
     hint = 'tg.TensorType("float64", (None,)) is a vector; an array or a variable is an example of its type'
-    raise InputError(message(f"{what}: found {given!r}, needed types", hint=hint))
+    raise InputError(message(f"{what}: found {value!r}, needed types", hint=hint))
 
 
 @final
@@ -206,15 +205,15 @@ class WrappedFunction:
 
     def __call__(self, *operands: Any) -> Any:
         """Apply the function to variables: a variable, or a tuple of them if several were declared."""
-        made = [as_variable(v) for v in operands]
+        variables = [as_variable(v) for v in operands]
         try:
-            inspect.signature(self.fn).bind(*made)
+            inspect.signature(self.fn).bind(*variables)
         except ValueError:  # a builtin that does not say what it takes
             pass
         except TypeError as error:
             raise InputError(message(f"{self.op.name}: {error}")) from None
-        found = self.op(*made)
-        return (found,) if self._several and not isinstance(found, tuple) else found
+        result = self.op(*variables)
+        return (result,) if self._several and not isinstance(result, tuple) else result
 
     def __repr__(self) -> str:
         return f"<wrapped {self.op.name}>"
@@ -259,11 +258,11 @@ def wrap(
         raise InputError(message(f"wrap: found {fn!r}, needed a function"))
     label = name or str(getattr(fn, "__name__", "wrapped")).strip("<>")
     if (outputs is None) == (infer is None):
-        found = "neither outputs nor infer" if outputs is None else "both outputs and infer"
-        raise InputError(message(f"wrap: {label}: found {found}, needed one of them"))
-    for what, given in (("infer", infer), ("grad", grad)):
-        if given is not None and not callable(given):
-            raise InputError(message(f"wrap: {label}: {what}: found {given!r}, needed a function"))
+        fault = "neither outputs nor infer" if outputs is None else "both outputs and infer"
+        raise InputError(message(f"wrap: {label}: found {fault}, needed one of them"))
+    for what, function in (("infer", infer), ("grad", grad)):
+        if function is not None and not callable(function):
+            raise InputError(message(f"wrap: {label}: {what}: found {function!r}, needed a function"))
     types = None if outputs is None else as_types(outputs, f"wrap: {label}: outputs")
     several = isinstance(outputs, list | tuple)
     return WrappedFunction(fn, Wrapped(fn, label, types, infer, grad), several)

@@ -43,7 +43,7 @@ def moving_average(updates: Updates, params: Any, decay: float) -> tuple[Any, Up
     bounded("moving_average", decay=decay)
     leaves, names, structure = parameters_of("moving_average", params)
     count = shared(np.int64(0), "moving_average: steps", shape=())
-    found: Updates = {**updates_in("moving_average", updates), count: count + 1}
+    all_updates: Updates = {**updates_in("moving_average", updates), count: count + 1}
     averages = []
     for v, name in zip(leaves, names, strict=True):
         if v not in updates:
@@ -51,8 +51,8 @@ def moving_average(updates: Updates, params: Any, decay: float) -> tuple[Any, Up
         new = widened(updates[v])
         start = np.zeros(v.snapshot.shape, new.type.dtype)
         state = shared(start, f"moving_average: sum of {name}", shape=v.type.shape)
-        found[state] = decay * state + (1 - decay) * new
+        all_updates[state] = decay * state + (1 - decay) * new
         is_first = count == 0
         weight = cast(where(is_first, 1.0, 1 - decay ** cast(count, "float64")), new.type.dtype)
         averages.append(where(is_first, v, cast_variable(state / weight, v.type.dtype)))
-    return structure(iter(averages)), found
+    return structure(iter(averages)), all_updates

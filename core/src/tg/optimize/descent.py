@@ -115,11 +115,11 @@ def state(updates: Updates) -> dict[str, Shared]:
         >>> list(tg.optimize.state(tg.optimize.adam(tg.sum(w**2), w)))
         ['adam: mean of w', 'adam: square of w', 'adam: steps', 'w']
     """
-    found: dict[str, Shared] = {}
+    by_name: dict[str, Shared] = {}
     for k, v in enumerate(updates_in("state", updates)):
         name = v.name or f"variable {k}"
-        found[name if name not in found else f"{name} ({k})"] = v
-    return found
+        by_name[name if name not in by_name else f"{name} ({k})"] = v
+    return by_name
 
 
 def updates_in(what: str, value: Any) -> Updates:
@@ -151,13 +151,13 @@ def scalar(what: str, name: str, value: Any) -> Variable:
     return v
 
 
-def bounded(what: str, **given: float) -> None:
+def bounded(what: str, **factors: float) -> None:
     """Refuse factors of moving averages that are not below 1, and others that are negative or no numbers.
 
     Raises:
         InputError: one is outside its bounds.
     """
-    for name, value in given.items():
+    for name, value in factors.items():
         is_average = name in AVERAGES
         if not is_number(value) or not (0 <= value < (1 if is_average else math.inf)):
             needed = "a number of at least 0 and below 1" if is_average else "a finite number that is not negative"
@@ -192,7 +192,7 @@ def parameters_of(what: str, params: Any) -> tuple[list[Shared], list[str], Stru
     return leaves, names, structure
 
 
-def gradients_of(what: str, loss: Any, params: Any, given: Any = None) -> list[Variable]:
+def gradients_of(what: str, loss: Any, params: Any, gradient_tree: Any = None) -> list[Variable]:
     """The gradient by each parameter: of a scalar loss, or as they are given, nested like the parameters.
 
     Raises:
@@ -201,12 +201,12 @@ def gradients_of(what: str, loss: Any, params: Any, given: Any = None) -> list[V
         DtypeError: a gradient is none of floating numbers.
     """
     leaves, names, structure = parameters_of(what, params)
-    if (loss is None) == (given is None):
-        found = "neither a loss nor gradients" if loss is None else "a loss and gradients"
-        raise InputError(message(f"{what}: found {found}, needed one of them"))
-    if given is None:
+    if (loss is None) == (gradient_tree is None):
+        fault = "neither a loss nor gradients" if loss is None else "a loss and gradients"
+        raise InputError(message(f"{what}: found {fault}, needed one of them"))
+    if gradient_tree is None:
         return list(grad(loss, leaves))
-    gradients = [as_variable(g) for g in structure.leaves_of(given, f"{what}: gradients")]
+    gradients = [as_variable(g) for g in structure.leaves_of(gradient_tree, f"{what}: gradients")]
     for v, g, name in zip(leaves, gradients, names, strict=True):
         pairs = zip(g.type.shape, v.type.shape, strict=False)
         if g.type.ndim != v.type.ndim or any(None not in (a, b) and a != b for a, b in pairs):
@@ -236,10 +236,10 @@ def _parameters(what: str, loss: Any, params: Any, mask: Any, gradients: Any, st
     for name, one in zip(names, decays, strict=True):
         if not _is_bool(one):
             raise InputError(message(f"{what}: mask: {name}: found {short(one)}, needed True or False"))
-    found: dict[int, Parameter] = {}
+    by_id: dict[int, Parameter] = {}
     for parts in zip(leaves, slopes, decays, names, strict=True):
-        found.setdefault(id(parts[0]), Parameter(*parts))
-    return list(found.values())
+        by_id.setdefault(id(parts[0]), Parameter(*parts))
+    return list(by_id.values())
 
 
 def _is_bool(value: Any) -> bool:

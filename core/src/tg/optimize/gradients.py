@@ -156,10 +156,10 @@ def _within(g: Variable, size: Variable, limit: float) -> Variable:
 
 def _floats(what: str, gradients: Any) -> tuple[list[Variable], Structure]:
     leaves, structure = flatten(gradients)
-    found = [as_variable(g) for g in leaves]
-    for g in found:
+    variables = [as_variable(g) for g in leaves]
+    for g in variables:
         if not is_float(g.type.dtype):
             raise InputError(message(f"{what}: found {g.type}, needed real floating numbers"))
-    if not found:
+    if not variables:
         raise InputError(message(f"{what}: found no arrays"))
-    return found, structure
+    return variables, structure

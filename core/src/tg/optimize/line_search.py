@@ -99,8 +99,8 @@ def search(
             )
         )
         trial = where(isfinite(high.far), _inside(low, high, s.evaluations), _outside(s.low, low))
-        kept = where(is_low, slopes, s.gradient)
-        return _Search(trial, low, kept, high, s.evaluations + 1, ended)
+        low_slopes = where(is_low, slopes, s.gradient)
+        return _Search(trial, low, low_slopes, high, s.evaluations + 1, ended)
 
     def goes_on(s: _Search) -> Any:
         return ~s.ended & (s.evaluations < MOST_TRIALS) & isfinite(s.trial)

@@ -176,17 +176,17 @@ def _descended(problem: _Problem, method: _Method, x0: Variable, most: Any) -> E
         p = where(is_down, wanted, -s.gradient)
         is_guess = s.is_fresh | ~is_down
         first = where(is_guess, minimum(1.01 / norm(p), 1), 1).astype(p.type.dtype)
-        found = search(problem.at, s.x, s.value, s.gradient, p, first)
-        x = where(found.is_lower, s.x + found.far * p, s.x)
-        gradient = where(found.is_lower, found.gradient, s.gradient)
+        trial = search(problem.at, s.x, s.value, s.gradient, p, first)
+        x = where(trial.is_lower, s.x + trial.far * p, s.x)
+        gradient = where(trial.is_lower, trial.gradient, s.gradient)
         curved = curvature(x - s.x, gradient - s.gradient)
         memory = method.after(s.memory, x - s.x, gradient - s.gradient, curved)
-        memory = _either(found.is_lower, memory, method.start)
-        evaluations = s.evaluations + products + found.evaluations
-        value = where(found.is_lower, found.value, s.value)
-        is_fresh = ~found.is_lower | (s.is_fresh & ~curved[0])
-        is_lowest = ~found.is_lower & ~is_guess & (-slope <= eps * absolute(s.value))
-        is_stuck = ~found.is_lower & is_guess
+        memory = _either(trial.is_lower, memory, method.start)
+        evaluations = s.evaluations + products + trial.evaluations
+        value = where(trial.is_lower, trial.value, s.value)
+        is_fresh = ~trial.is_lower | (s.is_fresh & ~curved[0])
+        is_lowest = ~trial.is_lower & ~is_guess & (-slope <= eps * absolute(s.value))
+        is_stuck = ~trial.is_lower & is_guess
         return _State(x, value, gradient, memory, is_fresh, s.steps + 1, evaluations, is_lowest, is_stuck)
 
     value, gradient = problem.at(x0)

@@ -130,8 +130,8 @@ def _newton(residual: Callable[[Variable], Variable], x0: Variable, small: Any, 
 def _lowest(before: Variable, size: Variable) -> Variable:
     """The part of a step at which the parabola through the squares of the residuals is lowest."""
     ratio = size / before
-    found = 1 / (1 + ratio * ratio)  # in whole steps the slope of |f|^2 is -2 |f|^2
-    return where(isfinite(ratio), found, 0.1)
+    share = 1 / (1 + ratio * ratio)  # in whole steps the slope of |f|^2 is -2 |f|^2
+    return where(isfinite(ratio), share, 0.1)
 
 
 def _direction(matrix: Variable, residual: Variable) -> tuple[Variable, Variable]:

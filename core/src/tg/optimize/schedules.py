@@ -113,10 +113,10 @@ def exponential_decay(
 
     def value(step: Any) -> Variable:
         exponent = maximum(_floating(step) - transition_begin, 0) / transition_steps
-        found = init_value * decay_rate ** (floor(exponent) if staircase else exponent)
+        rate = init_value * decay_rate ** (floor(exponent) if staircase else exponent)
         if end_value is None:
-            return found
-        return maximum(found, end_value) if decay_rate < 1 else minimum(found, end_value)
+            return rate
+        return maximum(rate, end_value) if decay_rate < 1 else minimum(rate, end_value)
 
     return value
 
@@ -183,9 +183,9 @@ def piecewise_constant_schedule(init_value: float, boundaries_and_scales: Mappin
         >>> tg.optimize.piecewise_constant_schedule(1.0, {2: 0.5, 4: 0.1})(np.arange(6)).eval().round(3).tolist()
         [1.0, 1.0, 0.5, 0.5, 0.05, 0.05]
     """
-    given: Any = boundaries_and_scales
-    if not isinstance(given, Mapping):
-        text = f"found {short(given)}, needed a dict of scales by boundary, such as {{100: 0.1}}"
+    scales: Any = boundaries_and_scales
+    if not isinstance(scales, Mapping):
+        text = f"found {short(scales)}, needed a dict of scales by boundary, such as {{100: 0.1}}"
         raise InputError(message(f"piecewise_constant_schedule: boundaries_and_scales: {text}"))
     boundaries = _ascending("piecewise_constant_schedule", sorted(boundaries_and_scales))
     values = [init_value]
@@ -276,10 +276,10 @@ def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> 
 
     def value(step: Any) -> Variable:
         t = _floating(step)
-        found = schedules[0](t)
+        rate = schedules[0](t)
         for schedule, boundary in zip(schedules[1:], boundaries, strict=True):
-            found = where(t < boundary, found, schedule(t - boundary))
-        return found
+            rate = where(t < boundary, rate, schedule(t - boundary))
+        return rate
 
     return value
 
@@ -296,14 +296,14 @@ def _floating(step: Any) -> Variable:
     return cast(as_variable(step), "float64")
 
 
-def _values(what: str, **given: Any) -> None:
-    for name, value in given.items():
+def _values(what: str, **numbers: Any) -> None:
+    for name, value in numbers.items():
         if not (is_number(value) or isinstance(value, Variable | np.ndarray)):
             raise InputError(message(f"{what}: {name}: found {short(value)}, needed a number"))
 
 
-def _counts(what: str, least: int, **given: int) -> None:
-    for name, n in given.items():
+def _counts(what: str, least: int, **counts: int) -> None:
+    for name, n in counts.items():
         if type(n) is not int or n < least:
             raise InputError(message(f"{what}: {name}: found {short(n)}, needed an integer of at least {least}"))
 

@@ -107,12 +107,12 @@ class Unknowns(NamedTuple):
             InputError: it is nested in another way.
             ShapeError: its leaves have other shapes.
         """
-        given = [given_back(v, what) for v in self.structure.leaves_of(value, what)]
-        for path, v, own in zip(paths(self.structure), given, self.leaves, strict=True):
+        values = [given_back(v, what) for v in self.structure.leaves_of(value, what)]
+        for path, v, own in zip(paths(self.structure), values, self.leaves, strict=True):
             pairs = zip(v.type.shape, own.type.shape, strict=False)
             if v.type.ndim != own.type.ndim or any(None not in (a, b) and a != b for a, b in pairs):
                 raise ShapeError(message(f"{what}: result{path}: found {v.type}, needed the shape of {own.type}"))
-        return joined(given, self.start.type.dtype, what)
+        return joined(values, self.start.type.dtype, what)
 
 
 def given_back(value: Any, what: str) -> Variable:
@@ -149,14 +149,14 @@ def unknowns(f: Any, x0: Any, what: str) -> Unknowns:
     if not callable(f):
         hint = f"tg.optimize.{what}(lambda x: ..., x0)"
         raise InputError(message(f"{what}: f: found {short(f)}, needed a function", hint=hint))
-    given, structure = flatten(x0)
-    if not given:
+    values, structure = flatten(x0)
+    if not values:
         raise InputError(message(f"{what}: x0: found no arrays"))
-    strong = [as_variable(v).type.dtype for v in given if not is_weak(v)]
+    strong = [as_variable(v).type.dtype for v in values if not is_weak(v)]
     floats = [t for t in strong if is_inexact(t)]
     dtype = promote(*floats) if floats else "float64"
     leaves = []
-    for v in given:
+    for v in values:
         leaf = as_variable(v, dtype) if is_weak(v) and not isinstance(v, complex) else as_variable(v)
         leaves.append(leaf if is_inexact(leaf.type.dtype) else cast_variable(leaf, dtype))
     return Unknowns(joined(leaves, dtype, f"{what}: x0"), leaves, structure)
@@ -251,20 +251,22 @@ def _pullback(
     equation: Any, types: Sequence[TensorType], gives: Sequence[int], by_products: bool, is_symmetric: bool
 ) -> Any:
     """The cotangents of what an equation uses, for the cotangent of its solution, as `Implicit` asks for them."""
-    found = [Variable(t) for t in types]
-    given = [Variable(t) for t in equation.input_types]
-    x, converged, dx = found[0], found[1], Variable(types[0])
+    outputs = [Variable(t) for t in types]
+    inputs = [Variable(t) for t in equation.input_types]
+    x, converged, dx = outputs[0], outputs[1], Variable(types[0])
     selected = Variable(dx.type.with_dtype("bool"))
-    (left,) = called(equation, [x, *given[1:]])
-    wrt = [given[k] for k in gives]
-    known = dx * _or_nan(converged, 1, dx.type.dtype)
+    (left,) = called(equation, [x, *inputs[1:]])
+    wrt = [inputs[k] for k in gives]
+    rhs = dx * _or_nan(converged, 1, dx.type.dtype)
     if by_products:
-        weights = _by_products(left, x, given[1:], is_symmetric)(known, x, *given[1:])
+        weights = _by_products(left, x, inputs[1:], is_symmetric)(rhs, x, *inputs[1:])
     else:
-        weights = solved(jacobian(left, x, disconnected="zero"), known, transposed=True)
+        weights = solved(jacobian(left, x, disconnected="zero"), rhs, transposed=True)
     is_read = any_of(selected)
     slopes = vjp(left, wrt, -weights, disconnected="zero") if wrt else []
-    return freeze([*found, *given, dx, selected], [where(is_read, conjugate(dp), zero(dp.type.dtype)) for dp in slopes])
+    return freeze(
+        [*outputs, *inputs, dx, selected], [where(is_read, conjugate(dp), zero(dp.type.dtype)) for dp in slopes]
+    )
 
 
 def _by_products(left: Variable, x: Variable, operands: Sequence[Variable], is_symmetric: bool) -> SolveByProducts:

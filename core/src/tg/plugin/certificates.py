@@ -22,21 +22,25 @@ FILE: Final = "certificate.json"
 
 def certified(entry: Entry, backend: str, engines: Mapping[str, str | None]) -> str:
     """What a backend's certificate says: level, items, what the host computes, versions if others; "" for none."""
-    found = _read(entry)
-    if found is None:
+    certificate = _read(entry)
+    if certificate is None:
         return ""
-    if found.get("backend") != backend:
-        return f"found a certificate of {found.get('backend')}"
-    then = {"tg-core": found.get("tg"), entry.distribution: found.get("version"), **found.get("engines", {})}
+    if certificate.get("backend") != backend:
+        return f"found a certificate of {certificate.get('backend')}"
+    then = {
+        "tg-core": certificate.get("tg"),
+        entry.distribution: certificate.get("version"),
+        **certificate.get("engines", {}),
+    }
     now = {"tg-core": __version__, entry.distribution: entry.version, **engines}
     other = [f"{name} {version}" for name, version in then.items() if now.get(name) != version]
-    level = f"level {found.get('level')}{_counted(found)}"
+    level = f"level {certificate.get('level')}{_counted(certificate)}"
     return f"{level}, but with {', '.join(other)}" if other else level
 
 
-def _counted(found: Mapping[str, Any]) -> str:
+def _counted(certificate: Mapping[str, Any]) -> str:
     """How many items of how many ran, and how many ops were computed by way of the host."""
-    ran, hosted = found.get("items"), found.get("ops", {}).get("host")
+    ran, hosted = certificate.get("items"), certificate.get("ops", {}).get("host")
     text = f", {ran[0]:,} of {ran[1]:,} items" if isinstance(ran, list) and len(ran) == 2 else ""
     return text + (f", {hosted} ops by the host" if hosted else "")
 
@@ -51,8 +55,8 @@ def _read(entry: Entry) -> dict[str, Any] | None:
         path = Path(folder) / FILE
         if path.is_file():
             try:
-                found = json.loads(path.read_text(encoding="utf-8"))
+                certificate = json.loads(path.read_text(encoding="utf-8"))
             except ValueError:
                 return {}
-            return found if isinstance(found, dict) else {}
+            return certificate if isinstance(certificate, dict) else {}
     return None

@@ -105,8 +105,8 @@ class Policy:
 
     def unmatched(self, entries: Iterable[Entry]) -> tuple[str, ...]:
         """The names in the variables that nothing installed has."""
-        known = {normal(name) for entry in entries for name in (entry.distribution, entry.name)}
-        return tuple(sorted((self.forbidden | (self.allowed or frozenset())) - known - {"tg-core"}))
+        names = {normal(name) for entry in entries for name in (entry.distribution, entry.name)}
+        return tuple(sorted((self.forbidden | (self.allowed or frozenset())) - names - {"tg-core"}))
 
 
 def imported(entry: Entry) -> object:
@@ -121,11 +121,11 @@ def top_level(target: str) -> str:
     return target.partition(":")[0].partition(".")[0].strip()
 
 
-def near(name: str, known: Iterable[str]) -> str | None:
+def near(name: str, names: Iterable[str]) -> str | None:
     """The known name that is most like `name`, or None where none is."""
     import difflib  # for messages alone
 
-    return next(iter(difflib.get_close_matches(name, list(known), 1)), None)
+    return next(iter(difflib.get_close_matches(name, list(names), 1)), None)
 
 
 def _names(text: str) -> frozenset[str]:

@@ -40,21 +40,21 @@ def version(project: str) -> str | None:
     if _has_other_finders():
         return _told_version(project)
     wanted = _normal(project)
-    found = (folder for name, folder in _folders() if name == wanted)
-    return next((known for folder in found if (known := _fields(folder)[1])), None)
+    folders = (folder for name, folder in _folders() if name == wanted)
+    return next((number for folder in folders if (number := _fields(folder)[1])), None)
 
 
 def _read_points(groups: re.Pattern[str]) -> Iterator[Point]:
-    seen = set[str]()
+    visited = set[str]()
     for name, folder in _folders():
-        if name not in seen:
-            seen.add(name)
+        if name not in visited:
+            visited.add(name)
             text = _text(folder / "entry_points.txt")
-            found = [line for line in _lines(text) if groups.fullmatch(line[0])]
-            if found:
+            points = [line for line in _lines(text) if groups.fullmatch(line[0])]
+            if points:
                 distribution, number, needed = _fields(folder)
                 facts = (distribution or "unknown", number or "unknown", _of_tg(needed))
-                yield from (Point(*line, *facts) for line in found)
+                yield from (Point(*line, *facts) for line in points)
 
 
 def _lines(text: str) -> Iterator[tuple[str, str, str]]:
@@ -73,10 +73,10 @@ def _folders() -> Iterator[tuple[str, Path]]:
     for root in sys.path:
         try:
             with os.scandir(root or ".") as listing:
-                found = [entry.path for entry in listing if entry.name.lower().endswith(tuple(RECORDS))]
+                paths = [entry.path for entry in listing if entry.name.lower().endswith(tuple(RECORDS))]
         except OSError:
             continue
-        yield from ((_normal(folder.stem.partition("-")[0]), folder) for folder in map(Path, found))
+        yield from ((_normal(folder.stem.partition("-")[0]), folder) for folder in map(Path, paths))
 
 
 def _fields(folder: Path) -> tuple[str | None, str | None, list[str]]:

@@ -65,8 +65,8 @@ def check_rules(entry: Entry, rules: Rules | NoRules) -> None:
     if rules.hosted and rules.protocol.kind != ARRAY.kind:
         text = f"{entry.source}: tg_rules: hosted: found protocol {rules.protocol}, needed kind {ARRAY.kind}"
         raise PluginError(message(text, ("plugin", entry.described)))
-    given: Mapping[object, object] = rules.table
-    for key, rule in given.items():
+    table: Mapping[object, object] = rules.table
+    for key, rule in table.items():
         if rules.protocol.kind == ARRAY.kind and not callable(rule):
             text = f"{entry.source}: tg_rules: rule for {key_name(key)}: found {shown(rule)}, needed a function"
             raise PluginError(message(text, ("plugin", entry.described)))
@@ -110,8 +110,8 @@ def check_families(entry: Entry, families: tuple[Family, ...]) -> None:
         _need_all(entry, f"{place}: ops", family.ops, (type(Op),), "op classes")
 
 
-def _need_all(entry: Entry, place: str, found: Iterable[object], kinds: tuple[type, ...], needed: str) -> None:
-    for one in found:
+def _need_all(entry: Entry, place: str, values: Iterable[object], kinds: tuple[type, ...], needed: str) -> None:
+    for one in values:
         if not isinstance(one, kinds):
             text = f"{entry.source}: {place}: found {shown(one)}, needed {needed}"
             raise PluginError(message(text, ("plugin", entry.described)))
@@ -134,11 +134,11 @@ def check_linker(entry: Entry, address: str, linker: object) -> None:
 
 def unknown_protocol(backend: Backend) -> tuple[str, str] | None:
     """What is wrong with the protocol of a backend's rules, and which package to upgrade; other kinds are its own."""
-    found: RuleProtocol = backend.rules
-    if found.kind != ARRAY.kind or found == ARRAY:
+    rules: RuleProtocol = backend.rules
+    if rules.kind != ARRAY.kind or rules == ARRAY:
         return None
-    text = f"backend {backend.name!r}: rules: found protocol {found}, needed {ARRAY}: kind {ARRAY.kind} is core's own"
-    newer = found.version > ARRAY.version
+    text = f"backend {backend.name!r}: rules: found protocol {rules}, needed {ARRAY}: kind {ARRAY.kind} is core's own"
+    newer = rules.version > ARRAY.version
     return text, f"pip install --upgrade {'tg-core' if newer else backend.distribution}"
 
 
@@ -163,14 +163,14 @@ def meant(wrong: object) -> str | None:
         return "nodes of elementwise functions are filed under the function, such as tg.exp"
     if isinstance(wrong, Op):
         return f"did you mean {_address(type(wrong))}"
-    known: dict[str, str] = {}
+    addresses: dict[str, str] = {}
     for family in FAMILIES:
-        known.update((fn.name, f"tg.ops.{family.path.replace('/', '.')}.{fn.name}") for fn in family.elementwise)
+        addresses.update((fn.name, f"tg.ops.{family.path.replace('/', '.')}.{fn.name}") for fn in family.elementwise)
         for cls in family.ops:
-            known.update(dict.fromkeys((cls.__name__, cls.__name__.lower(), key_name(cls)), _address(cls)))
+            addresses.update(dict.fromkeys((cls.__name__, cls.__name__.lower(), key_name(cls)), _address(cls)))
     name = wrong if isinstance(wrong, str) else key_name(wrong)
-    like = near(name, known) or near(name.lower(), known)
-    return f"did you mean {known[like]}, the object" if like else None
+    like = near(name, addresses) or near(name.lower(), addresses)
+    return f"did you mean {addresses[like]}, the object" if like else None
 
 
 def _address(cls: type) -> str:

@@ -41,10 +41,10 @@ class Installed:
 
     __slots__ = ("_found", "_policy", "core", "manager", "memo")
 
-    def __init__(self, core: Entry, found: Sequence[Entry], policy: Policy) -> None:
+    def __init__(self, core: Entry, entries: Sequence[Entry], policy: Policy) -> None:
         self.memo = Memo()
         self.manager = Manager(self._forget)
-        self._found = tuple(sorted(found))
+        self._found = tuple(sorted(entries))
         self._policy = policy
         for entry in self._found:
             if policy.refusal(entry):
@@ -57,8 +57,8 @@ class Installed:
 
     def natives(self) -> tuple[Provider, ...]:
         """The providers that can be imported, core's own left out, by name."""
-        found = (self.provider(name) for name in sorted({entry.name for entry in self._backend_entries()}))
-        return tuple(one for one in found if isinstance(one, Provider))
+        providers = (self.provider(name) for name in sorted({entry.name for entry in self._backend_entries()}))
+        return tuple(one for one in providers if isinstance(one, Provider))
 
     def core_backends(self) -> tuple[Backend, ...]:
         """The backends that core itself provides."""
@@ -66,15 +66,15 @@ class Installed:
 
     def extensions(self) -> tuple[Plugin, ...]:
         """The extensions that can be imported, by distribution and entry name."""
-        found = dict.fromkeys(self._plugin(entry) for entry in self._usable("extensions"))
-        return tuple(one for one in found if isinstance(one, Plugin))
+        plugins = dict.fromkeys(self._plugin(entry) for entry in self._usable("extensions"))
+        return tuple(one for one in plugins if isinstance(one, Plugin))
 
     def lost(self, hook: str) -> tuple[Problem, ...]:
         """What is wrong with extensions that cannot be imported, or whose hook of this name raises."""
         plugins = [self._plugin(entry) for entry in self._usable("extensions")]
-        asked = [self.offer(one, hook) if isinstance(one, Plugin) else one for one in plugins]
+        answers = [self.offer(one, hook) if isinstance(one, Plugin) else one for one in plugins]
         outdated = [problems.wrong_api(entry) for entry in self._outdated() if entry.kind == "extensions"]
-        return tuple(dict.fromkeys([*outdated, *(one for one in asked if isinstance(one, Problem))]))
+        return tuple(dict.fromkeys([*outdated, *(one for one in answers if isinstance(one, Problem))]))
 
     def offer(self, plugin: Plugin, hook: str, **arguments: object) -> Any:
         """What a plugin's hook returns for these arguments, or the `Problem` with it."""
@@ -104,20 +104,20 @@ class Installed:
 
     def linkers(self) -> tuple[Any, ...]:
         """The linkers that have been imported."""
-        known = self.memo.published().items()
-        return tuple(found for (kind, *_), found in known if kind == "linker" and not isinstance(found, Problem))
+        answers = self.memo.published().items()
+        return tuple(linker for (kind, *_), linker in answers if kind == "linker" and not isinstance(linker, Problem))
 
     def status(self, name: str, *, probe: bool) -> BackendStatus:
         """How a backend is; with `probe` its linker is imported to know."""
-        found = self.provider(name)
-        if isinstance(found, Problem):
-            return _status(name, None, found)
-        is_known = probe or ("linker", found.backend.linker) in self.memo.published()
-        trouble = self.linker(found) if is_known else self.lack(found)
-        entry = found.plugin.entry
+        provider = self.provider(name)
+        if isinstance(provider, Problem):
+            return _status(name, None, provider)
+        is_known = probe or ("linker", provider.backend.linker) in self.memo.published()
+        trouble = self.linker(provider) if is_known else self.lack(provider)
+        entry = provider.plugin.entry
         sound = Problem(entry.distribution, entry.version, "available", "")
-        engines = tuple((project(text), self.version(text)) for text in found.backend.requires)
-        return _status(name, found.backend, trouble if isinstance(trouble, Problem) else sound, entry, engines)
+        engines = tuple((project(text), self.version(text)) for text in provider.backend.requires)
+        return _status(name, provider.backend, trouble if isinstance(trouble, Problem) else sound, entry, engines)
 
     def names(self) -> tuple[str, ...]:
         """The names of all backends that are installed in any state, or published with tg."""
@@ -133,8 +133,8 @@ class Installed:
         listed += [problems.reserved(e) for e in self._usable("backends") if e.name in self._core_names()]
         listed += map(problems.unmatched, self._policy.unmatched(self._found))
         listed += [one for one in self.memo.published().values() if isinstance(one, Problem)]
-        kept = dict.fromkeys(one for one in listed if one.state in ("broken", "wrong API"))
-        return tuple(sorted(kept, key=str))
+        serious = dict.fromkeys(one for one in listed if one.state in ("broken", "wrong API"))
+        return tuple(sorted(serious, key=str))
 
     def _provider(self, name: str) -> Provider | Problem:
         for backend in self.core_backends():
@@ -159,10 +159,10 @@ class Installed:
         return problems.faulty(entry, unknown[0], hint=unknown[1]) if unknown else Provider(plugin, mine[0])
 
     def _by_alias(self, name: str) -> Provider | Problem | None:
-        found = [provider for provider in self.natives() if name in provider.backend.aliases]
-        if len(found) > 1:
-            return problems.two_providers(name, [provider.plugin.entry for provider in found])
-        return found[0] if found else None
+        providers = [provider for provider in self.natives() if name in provider.backend.aliases]
+        if len(providers) > 1:
+            return problems.two_providers(name, [provider.plugin.entry for provider in providers])
+        return providers[0] if providers else None
 
     def _absent(self, name: str) -> Problem:
         entries = [entry for entry in self._entries if entry.kind == "backends" and entry.name == name]
@@ -209,15 +209,15 @@ class Installed:
             return problems.broken(entry, f"importing {entry.target}", error)
 
     def _offer(self, plugin: Plugin, hook: str, arguments: dict[str, object]) -> Any:
-        asked = f"{hook}({', '.join(map(repr, arguments.values()))})"
-        return self._kept(plugin, asked, lambda: faults.checked(plugin.entry, hook, plugin.call(hook, **arguments)))
+        call = f"{hook}({', '.join(map(repr, arguments.values()))})"
+        return self._kept(plugin, call, lambda: faults.checked(plugin.entry, hook, plugin.call(hook, **arguments)))
 
     def _attribute(self, plugin: Plugin, address: str) -> Any:
         return self._kept(plugin, f"importing {address}", lambda: _imported(address))
 
     def _version(self, requirement: str) -> str | None:
-        known = self._by_distribution.get(normal(project(requirement)))
-        return known[0].version if known else installed(requirement)
+        entries = self._by_distribution.get(normal(project(requirement)))
+        return entries[0].version if entries else installed(requirement)
 
     def _version_of_tgs(self, requirement: str) -> str | None:
         """The version of one of tg's distributions: core's is that of the code that runs."""
@@ -229,25 +229,25 @@ class Installed:
         return self.memo.get(("distributions",), self._sorted_by_distribution)
 
     def _sorted_by_distribution(self) -> Mapping[str, tuple[Entry, ...]]:
-        found: dict[str, tuple[Entry, ...]] = {}
+        by_name: dict[str, tuple[Entry, ...]] = {}
         for entry in self._found:
             name = normal(entry.distribution)
-            found[name] = (*found.get(name, ()), entry)
-        return found
+            by_name[name] = (*by_name.get(name, ()), entry)
+        return by_name
 
     def _lack(self, provider: Provider) -> Problem | None:
-        found = unmet(provider.backend.requires, self.version)
-        return problems.lacking(provider.plugin.entry, found) if found else None
+        requirements = unmet(provider.backend.requires, self.version)
+        return problems.lacking(provider.plugin.entry, requirements) if requirements else None
 
     def _linker(self, provider: Provider) -> Any:
         plugin, address = provider.plugin, provider.backend.linker
         for entry in self.required(provider):
             callers.claim(entry.target)
-        found = self.attribute(plugin, address)
-        if isinstance(found, Problem):
-            return found
+        linker = self.attribute(plugin, address)
+        if isinstance(linker, Problem):
+            return linker
         doing = f"looking at {address}"
-        return self._kept(plugin, doing, lambda: faults.check_linker(plugin.entry, address, found)) or found
+        return self._kept(plugin, doing, lambda: faults.check_linker(plugin.entry, address, linker)) or linker
 
     def _kept(self, plugin: Plugin, doing: str, work: Callable[[], object]) -> Any:
         try:
@@ -271,8 +271,8 @@ class Installed:
 
     def _forget(self) -> None:
         """Work everything out anew from now on; linkers that have been imported stay known."""
-        known = self.memo.published().items()
-        self.memo = Memo({question: answer for question, answer in known if question[0] == "linker"})
+        answers = self.memo.published().items()
+        self.memo = Memo({question: answer for question, answer in answers if question[0] == "linker"})
 
     def _outdated(self) -> list[Entry]:
         current = {(entry.distribution, entry.kind) for entry in self._entries if entry.is_current}
@@ -285,10 +285,10 @@ def _imported(address: str) -> object:
 
 
 def _status(
-    name: str, backend: Backend | None, found: Problem, entry: Entry | None = None, engines: Engines = ()
+    name: str, backend: Backend | None, problem: Problem, entry: Entry | None = None, engines: Engines = ()
 ) -> BackendStatus:
-    facts = (name, backend.aliases if backend else (), found.distribution, found.version)
-    status = BackendStatus(*facts, found.state, found.reason, found.remedy)
+    facts = (name, backend.aliases if backend else (), problem.distribution, problem.version)
+    status = BackendStatus(*facts, problem.state, problem.reason, problem.remedy)
     if backend is None or entry is None:
         return status
     told = certified(entry, backend.name, dict(engines))

@@ -80,11 +80,11 @@ class Manager(pluggy.PluginManager):
 
     def unregister(self, plugin: object | None = None, name: str | None = None) -> Any | None:
         """Take a plugin away, as pluggy does."""
-        known = name or self.get_name(plugin)
+        label = name or self.get_name(plugin)
         gone = super().unregister(plugin, name)
-        if known is not None:
-            self._by_hand.pop(known, None)
-            self._loaded.pop(known, None)
+        if label is not None:
+            self._by_hand.pop(label, None)
+            self._loaded.pop(label, None)
         self._changed()
         return gone
 
@@ -106,10 +106,10 @@ class Manager(pluggy.PluginManager):
             PluginError: a hook that does not exist, takes an argument that no hook has, lacks its mark, is there twice
                 or wraps others'.
         """
-        found = self._loaded.get(entry.plugin_name)
-        if found is None:
-            found = self.take(entry, imported(entry) if entry.target else self.get_plugin(entry.plugin_name))
-        return found
+        plugin = self._loaded.get(entry.plugin_name)
+        if plugin is None:
+            plugin = self.take(entry, imported(entry) if entry.target else self.get_plugin(entry.plugin_name))
+        return plugin
 
     def take(self, entry: Entry, namespace: object) -> Plugin:
         """Register the object that an entry names; another entry may have named it before.
@@ -119,10 +119,10 @@ class Manager(pluggy.PluginManager):
         """
         for turn in alone():  # pluggy adds hook by hook: nobody is to ask half a plugin
             turn.take(self._claim)
-            known = self.get_name(namespace) or ""
-            found = self._loaded.get(known) or self._whole(self._by_hand.get(known, entry), namespace)
+            name = self.get_name(namespace) or ""
+            plugin = self._loaded.get(name) or self._whole(self._by_hand.get(name, entry), namespace)
         turn.leave()
-        return found
+        return plugin
 
     def _whole(self, entry: Entry, namespace: object) -> Plugin:
         if entry.target:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tg.plugin.records import Backend
 
 
-def validate_options(backend: Backend, given: Mapping[str, object]) -> object:
+def validate_options(backend: Backend, values: Mapping[str, object]) -> object:
     """The options of `backend` with those given in place of the defaults.
 
     Raises:
@@ -29,20 +29,20 @@ def validate_options(backend: Backend, given: Mapping[str, object]) -> object:
     """
     hints = typing.get_type_hints(backend.options)
     fields = {field.name: field for field in dataclasses.fields(backend.options) if field.init}
-    for name, value in given.items():
+    for name, value in values.items():
         if name not in fields:
             raise OptionError(_unknown(backend.name, name, fields))
         if not accepts(hints[name], value):
             summary = f"backend {backend.name!r}: option {name}: found {value!r}, needed {_shown(hints[name])}"
             raise OptionError(message(summary))
-    return _made(backend, given)
+    return _made(backend, values)
 
 
 def accepts(hint: Any, value: object) -> bool:
     """Whether `value` is of the type that an annotation says; an int is a float, a bool is no int."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Literal:
-        return any(type(value) is type(known) and value == known for known in arguments)
+        return any(type(value) is type(literal) and value == literal for literal in arguments)
     if origin in (typing.Union, types.UnionType):
         return any(accepts(choice, value) for choice in arguments)
     if origin is tuple and isinstance(value, tuple):
@@ -59,20 +59,20 @@ def _accepts_tuple(arguments: tuple[Any, ...], values: tuple[object, ...]) -> bo
     return len(arguments) == len(values) and all(map(accepts, arguments, values))
 
 
-def _made(backend: Backend, given: Mapping[str, object]) -> object:
+def _made(backend: Backend, values: Mapping[str, object]) -> object:
     try:
-        return backend.options(**given)
+        return backend.options(**values)
     except OptionError:
         raise
     except (TypeError, ValueError) as error:
-        shown = ", ".join(f"{name}={value!r}" for name, value in given.items()) or "no options"
+        shown = ", ".join(f"{name}={value!r}" for name, value in values.items()) or "no options"
         raise OptionError(message(f"backend {backend.name!r}: {error}: found {shown}")) from error
 
 
 def _unknown(backend: str, name: str, fields: Mapping[str, dataclasses.Field[object]]) -> str:
     like = near(name, fields)
-    known = ("options", ", ".join(fields) or "none")
-    return message(f"backend {backend!r}: unknown option {name!r}", known, hint=f"{like} exists" if like else None)
+    line = ("options", ", ".join(fields) or "none")
+    return message(f"backend {backend!r}: unknown option {name!r}", line, hint=f"{like} exists" if like else None)
 
 
 def _shown(hint: Any) -> str:

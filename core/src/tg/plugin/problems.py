@@ -60,9 +60,9 @@ def outdated(entry: Entry, backend: Backend, rules: Rules) -> Problem:
     return Problem(entry.distribution, entry.version, "wrong API", reason, remedy)
 
 
-def unsuited(entry: Entry, found: Sequence[tuple[str, str | None]]) -> Problem:
+def unsuited(entry: Entry, requirements: Sequence[tuple[str, str | None]]) -> Problem:
     """A plugin whose distribution requires other versions of tg's."""
-    shown = ", ".join(f"{needed} (found {version or 'nothing'})" for needed, version in found)
+    shown = ", ".join(f"{needed} (found {version or 'nothing'})" for needed, version in requirements)
     remedy = f"pip install --upgrade {entry.distribution}"
     return Problem(entry.distribution, entry.version, "broken", f"requires {shown}", remedy)
 
@@ -78,8 +78,8 @@ def two_providers(backend: str, entries: Sequence[Entry]) -> Problem:
 
 def undeclared(entry: Entry, declared: Sequence[str]) -> Problem:
     """An entry point under a name for which the plugin has no backend."""
-    found = ("tg_backends", f"found {', '.join(declared) or 'none'}, needed {entry.name}")
-    return faulty(entry, f"entry point {entry.name!r} has no backend", found)
+    line = ("tg_backends", f"found {', '.join(declared) or 'none'}, needed {entry.name}")
+    return faulty(entry, f"entry point {entry.name!r} has no backend", line)
 
 
 def reserved(entry: Entry) -> Problem:
@@ -108,10 +108,10 @@ def unknown(there: Sequence[str], like: str | None) -> Problem:
     return Problem("unknown", None, "not installed", f"not installed: found {', '.join(there)}", hint)
 
 
-def lacking(entry: Entry, found: Sequence[tuple[str, str | None]]) -> Problem:
+def lacking(entry: Entry, requirements: Sequence[tuple[str, str | None]]) -> Problem:
     """A backend whose requirements are not met by what is installed."""
-    shown = ", ".join(f"{needed} (found {version or 'nothing'})" for needed, version in found)
-    remedy = "pip install " + " ".join(f'"{needed}"' for needed, _ in found)
+    shown = ", ".join(f"{needed} (found {version or 'nothing'})" for needed, version in requirements)
+    remedy = "pip install " + " ".join(f'"{needed}"' for needed, _ in requirements)
     return Problem(entry.distribution, entry.version, "broken", f"needs {shown}", remedy)
 
 

@@ -105,8 +105,8 @@ class Backend:
 
     def _need(self, holds: object, field: str, needed: str) -> None:
         if not holds:
-            found = (self.name, self.aliases) if field == "name and aliases" else getattr(self, field)
-            raise PluginError(message(f"backend {self.name!r}: {field}: found {found!r}, needed {needed}"))
+            value = (self.name, self.aliases) if field == "name and aliases" else getattr(self, field)
+            raise PluginError(message(f"backend {self.name!r}: {field}: found {value!r}, needed {needed}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +196,8 @@ class Gap:
         if self.op is None and self.raises is None:
             raise self._wrong("raises", "None", "an exception where no op is named: all answers would be excused")
 
-    def _wrong(self, field: str, found: str, needed: str) -> PluginError:
-        return PluginError(message(f"gap of {key_name(self.op)}: {field}: found {found}, needed {needed}"))
+    def _wrong(self, field: str, value: str, needed: str) -> PluginError:
+        return PluginError(message(f"gap of {key_name(self.op)}: {field}: found {value}, needed {needed}"))
 
 
 @dataclass(frozen=True, slots=True)

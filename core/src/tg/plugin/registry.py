@@ -95,8 +95,8 @@ class Registry:
     def _versions(self, provider: Provider) -> tuple[str, ...]:
         plugins = dict.fromkeys((self._installed.core, provider.plugin, *self._installed.extensions()))
         required = (f"{project(text)} {self._installed.version(text)}" for text in provider.backend.requires)
-        found = (f"{plugin.entry.distribution} {plugin.entry.version}" for plugin in plugins)
-        return tuple(dict.fromkeys((*found, *required)))
+        plugin_versions = (f"{plugin.entry.distribution} {plugin.entry.version}" for plugin in plugins)
+        return tuple(dict.fromkeys((*plugin_versions, *required)))
 
     def packages(self, name: str) -> tuple[str, ...] | None:
         """The packages of tg, a backend's plugin, those that it requires, and the extensions.
@@ -167,19 +167,19 @@ class Registry:
     def gaps(self, name: str) -> tuple[Gap, ...]:
         """What a backend says it lacks, and what the plugins that have rules for it say of these."""
         name = self.backend(name).name
-        found = self._memo.get(("gaps", name), lambda: (*self._own_gaps(name), *self._tables(name).gaps))
+        all_gaps = self._memo.get(("gaps", name), lambda: (*self._own_gaps(name), *self._tables(name).gaps))
         without = _UNSAID.get()
-        return tuple(gap for gap in found if gap not in without) if without else found
+        return tuple(gap for gap in all_gaps if gap not in without) if without else all_gaps
 
     def _own_gaps(self, name: str) -> tuple[Gap, ...]:
         provider = self._provider(name)
         if provider.backend.gaps is None:
             return ()
-        found = self._attribute(name, provider.backend.gaps)
-        if not isinstance(found, tuple) or not all(isinstance(gap, Gap) for gap in found):
+        gaps = self._attribute(name, provider.backend.gaps)
+        if not isinstance(gaps, tuple) or not all(isinstance(gap, Gap) for gap in gaps):
             at = f"{provider.plugin.entry.source}: {provider.backend.gaps}"
-            raise PluginError(message(f"{at}: found {type(found).__name__}, needed a tuple of Gap"))
-        return found
+            raise PluginError(message(f"{at}: found {type(gaps).__name__}, needed a tuple of Gap"))
+        return gaps
 
     def rules(self, name: str) -> Mapping[object, Rule]:
         """All rules for a backend, by op class or elementwise function.
@@ -195,10 +195,10 @@ class Registry:
         Raises:
             PluginError: the only rule is written for another protocol than the backend's.
         """
-        found = self._tables(name)
-        if key not in found.rules and key in found.dropped:
-            raise PluginError(tables.wrong_protocol(self.backend(name), key, *found.dropped[key]))
-        return found.rules.get(key)
+        rule_tables = self._tables(name)
+        if key not in rule_tables.rules and key in rule_tables.dropped:
+            raise PluginError(tables.wrong_protocol(self.backend(name), key, *rule_tables.dropped[key]))
+        return rule_tables.rules.get(key)
 
     def backends_with(self, key: object) -> tuple[str, ...]:
         """The backends that run an op class or elementwise function, by name; what is not available counts as not.
@@ -241,14 +241,14 @@ class Registry:
         provider = self._ready(name)
         rule = self._tables(name).rules.get(key)
         offers = self._offers("tg_rules", provider, backend=provider.backend.name)
-        tables_of = [(entry, given) for entry, given in offers if isinstance(given, Rules)]
-        return next((entry for entry, given in tables_of if rule is not None and given.table.get(key) is rule), None)
+        tables_of = [(entry, rules) for entry, rules in offers if isinstance(rules, Rules)]
+        return next((entry for entry, rules in tables_of if rule is not None and rules.table.get(key) is rule), None)
 
     def rewrite_source(self, name: str | None, rewrite: str) -> Entry | None:
         """The plugin that gave the rewrite of a name, for messages; None for core's own."""
         provider = self._provider(name) if name is not None else None
-        for entry, given in self._rewrites_offered(provider):
-            if entry != self._installed.core.entry and rewrite in map(key_name, (*given.rules, *given.passes)):
+        for entry, rewrites in self._rewrites_offered(provider):
+            if entry != self._installed.core.entry and rewrite in map(key_name, (*rewrites.rules, *rewrites.passes)):
                 return entry
         return None
 
@@ -273,14 +273,14 @@ class Registry:
 
         Every extension gives its rules, which may import frameworks: this is for `tg backends`.
         """
-        found: list[Problem] = []
+        problems: list[Problem] = []
         for status in self.backends():
             for plugin in self._installed.extensions() if status.is_available else ():
                 rules = self._installed.offer(plugin, "tg_rules", backend=status.name)
                 backend = self.backend(status.name)
                 if isinstance(rules, Rules) and rules.protocol != backend.rules:
-                    found.append(outdated(plugin.entry, backend, rules))
-        return tuple(found)
+                    problems.append(outdated(plugin.entry, backend, rules))
+        return tuple(problems)
 
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong with what is installed: all that errors about missing rules and `tg backends` have to tell."""
@@ -295,10 +295,10 @@ class Registry:
 
     def _merged_rules(self, provider: Provider) -> Tables:
         name = provider.backend.name
-        given = self._offers("tg_rules", provider, backend=name)
+        offers = self._offers("tg_rules", provider, backend=name)
         if name == FALLBACK:  # it needs no rule of an op that can perform
-            given = [(entry, _without_performed(rules)) for entry, rules in given]
-        return tables.merge_rules(provider.backend, given)
+            offers = [(entry, _without_performed(rules)) for entry, rules in offers]
+        return tables.merge_rules(provider.backend, offers)
 
     def _merged_rewrites(self, provider: Provider | None) -> Rewrites:
         return tables.merge_rewrites(self._rewrites_offered(provider))
@@ -311,13 +311,13 @@ class Registry:
     def _offers(self, hook: str, provider: Provider | None = None, **arguments: object) -> list[tuple[Entry, Any]]:
         """What core, the backend's plugin and the extensions answer; only the backend's own failure is an error."""
         installed, own = self._installed, provider.plugin if provider else None
-        asked = dict.fromkeys((installed.core, *([own] if own else ()), *installed.extensions()))
-        found = [(plugin, installed.offer(plugin, hook, **arguments)) for plugin in asked]
-        for plugin, value in found:
+        plugins = dict.fromkeys((installed.core, *([own] if own else ()), *installed.extensions()))
+        answers = [(plugin, installed.offer(plugin, hook, **arguments)) for plugin in plugins]
+        for plugin, value in answers:
             if plugin is own and provider is not None:
                 self._sound(value, provider.backend.name)
         return [
-            (plugin.entry, value) for plugin, value in found if value is not None and not isinstance(value, Problem)
+            (plugin.entry, value) for plugin, value in answers if value is not None and not isinstance(value, Problem)
         ]
 
     def _candidates(self) -> tuple[str, ...]:
@@ -345,10 +345,10 @@ class Registry:
         return provider
 
     @staticmethod
-    def _sound(found: T | Problem, backend: str) -> T:
-        if isinstance(found, Problem):
-            raise as_error(found, backend)
-        return found
+    def _sound(value: T | Problem, backend: str) -> T:
+        if isinstance(value, Problem):
+            raise as_error(value, backend)
+        return value
 
 
 def _performs(key: object) -> bool:

@@ -33,8 +33,8 @@ def unmet(
     requires: tuple[str, ...], version_of: Callable[[str], str | None] | None = None
 ) -> tuple[tuple[str, str | None], ...]:
     """Those of `requires` that do not hold here, each with the version found, or None."""
-    found = ((text, (version_of or installed)(text)) for text in requires)
-    return tuple((text, version) for text, version in found if not _holds(text, version))
+    versions = ((text, (version_of or installed)(text)) for text in requires)
+    return tuple((text, version) for text, version in versions if not _holds(text, version))
 
 
 def project(requirement: str) -> str:
@@ -62,6 +62,6 @@ def _release(text: str) -> Release:
     return tuple(map(int, digits[0].split("."))) if digits else ()
 
 
-def _aligned(found: Release, needed: Release) -> tuple[Release, Release]:
-    width = max(len(found), len(needed))
-    return found + (0,) * (width - len(found)), needed + (0,) * (width - len(needed))
+def _aligned(release: Release, needed: Release) -> tuple[Release, Release]:
+    width = max(len(release), len(needed))
+    return release + (0,) * (width - len(release)), needed + (0,) * (width - len(needed))

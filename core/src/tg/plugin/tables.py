@@ -28,34 +28,34 @@ class Tables:
     hosted: frozenset[object]
 
 
-def merge_rules(backend: Backend, given: Sequence[tuple[Entry, Rules | NoRules]]) -> Tables:
+def merge_rules(backend: Backend, answers: Sequence[tuple[Entry, Rules | NoRules]]) -> Tables:
     """Unite the tables written for the backend's protocol; where no table has a rule, absent ones are gaps.
 
     Raises:
         PluginError: two rules for one op, and not exactly one of them replaces the other.
     """
-    offers = [(entry, rules) for entry, rules in given if isinstance(rules, Rules)]
+    offers = [(entry, rules) for entry, rules in answers if isinstance(rules, Rules)]
     fitting = [offer for offer in offers if offer[1].protocol == backend.rules]
     providers: dict[object, list[tuple[Entry, Rules]]] = {}
     for entry, rules in fitting:
         for key in rules.table:
             providers.setdefault(key, []).append((entry, rules))
-    winners = {key: _winners(key, found) for key, found in providers.items()}
-    clashes = {key: found for key, found in winners.items() if len(found) > 1}
+    winners = {key: _winners(key, group) for key, group in providers.items()}
+    clashes = {key: group for key, group in winners.items() if len(group) > 1}
     if clashes:
         raise PluginError(_rule_clash(backend.name, clashes))
-    used = {key: found[0][1] for key, found in winners.items()}
+    used = {key: group[0][1] for key, group in winners.items()}
     return Tables(
         MappingProxyType({key: rules.table[key] for key, rules in used.items()}),
         MappingProxyType(_dropped(backend, offers)),
-        (*(gap for _, rules in fitting for gap in rules.gaps if used.get(gap.op) is rules), *_absent(given, used)),
+        (*(gap for _, rules in fitting for gap in rules.gaps if used.get(gap.op) is rules), *_absent(answers, used)),
         frozenset(key for _, rules in fitting for key in rules.hosted),
     )
 
 
-def _absent(given: Sequence[tuple[Entry, Rules | NoRules]], used: Mapping[object, Rules]) -> Iterator[Gap]:
+def _absent(answers: Sequence[tuple[Entry, Rules | NoRules]], used: Mapping[object, Rules]) -> Iterator[Gap]:
     """The gaps of ops whose own plugin says that it has no rule for the backend."""
-    for entry, absent in given:
+    for entry, absent in answers:
         if isinstance(absent, NoRules):
             for key in dict.fromkeys(absent.ops):
                 if key not in used:
@@ -68,11 +68,11 @@ def merge_rewrites(offers: Sequence[tuple[Entry, Rewrites]]) -> Rewrites:
     Raises:
         PluginError: two rewrites of one name.
     """
-    items = ((entry, item) for entry, given in offers for item in (*given.rules, *given.passes))
+    items = ((entry, item) for entry, rewrites in offers for item in (*rewrites.rules, *rewrites.passes))
     _check_names("rewrites", ((entry, key_name(item)) for entry, item in items))
     return Rewrites(
-        tuple(rule for _, given in offers for rule in given.rules),
-        tuple(item for _, given in offers for item in given.passes),
+        tuple(rule for _, rewrites in offers for rule in rewrites.rules),
+        tuple(item for _, rewrites in offers for item in rewrites.passes),
     )
 
 
@@ -82,7 +82,7 @@ def merge_families(offers: Sequence[tuple[Entry, tuple[Family, ...]]]) -> tuple[
     Raises:
         PluginError: two families of one path, or two members of one name.
     """
-    families = [(entry, family) for entry, given in offers for family in given]
+    families = [(entry, family) for entry, group in offers for family in group]
     _check_names("op families", ((entry, family.path) for entry, family in families))
     members = ((entry, one) for entry, family in families for one in (*family.elementwise, *family.ops))
     _check_names("ops", ((entry, key_name(one)) for entry, one in members))
@@ -99,9 +99,9 @@ def wrong_protocol(backend: Backend, key: object, entry: Entry, protocol: RulePr
     )
 
 
-def _winners(key: object, found: list[tuple[Entry, Rules]]) -> list[tuple[Entry, Rules]]:
-    replacing = [offer for offer in found if key in offer[1].replaces]
-    return replacing or found
+def _winners(key: object, offers: list[tuple[Entry, Rules]]) -> list[tuple[Entry, Rules]]:
+    replacing = [offer for offer in offers if key in offer[1].replaces]
+    return replacing or offers
 
 
 def _dropped(backend: Backend, offers: Sequence[tuple[Entry, Rules]]) -> dict[object, tuple[Entry, RuleProtocol]]:
@@ -120,11 +120,11 @@ def _rule_clash(backend: str, clashes: Mapping[object, list[tuple[Entry, Rules]]
 
 
 def _check_names(kind: str, names: Iterable[tuple[Entry, str]]) -> None:
-    seen: dict[str, Entry] = {}
+    owners: dict[str, Entry] = {}
     for entry, name in names:
-        if name in seen:
-            raise PluginError(_name_clash(kind, name, seen[name], entry))
-        seen[name] = entry
+        if name in owners:
+            raise PluginError(_name_clash(kind, name, owners[name], entry))
+        owners[name] = entry
 
 
 def _name_clash(kind: str, name: str, first: Entry, second: Entry) -> str:

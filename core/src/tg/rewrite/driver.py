@@ -125,15 +125,15 @@ class Index:
             possible = tuple((name, attempt) for name, attempt in tried if attempt is not None)
             if possible:
                 groups.append((BITS[p], possible))
-        found = self._found[phase][signature] = tuple(groups)
-        return found
+        attempts = self._found[phase][signature] = tuple(groups)
+        return attempts
 
     def _rules_for(self, op: Op, phase: str) -> list[Rule]:
         """The rules of a phase for an op, those for its function before those for its class."""
         table = self.by_phase[phase]
         key, cls = op.rule_key, type(op)
-        found = table.get(key, [])
-        return found + table.get(cls, []) if key is not cls else found
+        rules = table.get(key, [])
+        return rules + table.get(cls, []) if key is not cls else rules
 
 
 @functools.lru_cache(maxsize=32)
@@ -217,11 +217,11 @@ class _Driver:
                 with Span(one.name):
                     try:
                         with graph.needs, locs.at(None):
-                            found = dict(one.run(view) or {})
+                            replacements = dict(one.run(view) or {})
                     except Exception as error:  # noqa: BLE001 (raised again, named)
                         raise self.failed(error, "pass", one.name)  # noqa: B904 (it has its cause)
-                    if found:
-                        _Sweeper(self, graph, phase, tried, one.name, found).run()
+                    if replacements:
+                        _Sweeper(self, graph, phase, tried, one.name, replacements).run()
 
     def has_work(self, graph: FunctionGraph, phase: str) -> bool:
         """Whether a phase has rules, or something to expand; new nodes have been swept when they were made."""
@@ -232,17 +232,17 @@ class _Driver:
 
     def inner_phase(self, frozen: FrozenGraph, phase: str) -> FrozenGraph:
         """An inner graph after a phase, once for equal graphs; what a phase gave it leaves alone."""
-        found = self.inner.get((phase, frozen))
-        if found is None:
+        result = self.inner.get((phase, frozen))
+        if result is None:
             graph = FunctionGraph.thaw(frozen)
             if self.journal is not None:
                 self.journal.inside(phase, frozen, graph)
             tried: dict[int, int] = {}
             _Sweeper(self, graph, phase, tried).run()
             self.run_passes(graph, phase, tried)
-            found = graph.freeze_inside(frozen)
-            self.inner[phase, frozen] = self.inner[phase, found] = found
-        return found
+            result = graph.freeze_inside(frozen)
+            self.inner[phase, frozen] = self.inner[phase, result] = result
+        return result
 
 
 def _viewed(graph: FunctionGraph) -> View:
@@ -284,15 +284,15 @@ class _Sweeper:
         phase: str,
         tried: dict[int, int],
         pass_name: str = "",
-        given: dict[int, Variable] | None = None,
+        changes: dict[int, Variable] | None = None,
     ) -> None:
-        self.pass_name, self.given = pass_name, given
+        self.pass_name, self.given = pass_name, changes
         self.driver, self.graph, self.phase = driver, graph, phase
         self.tried = tried  # by node: the phases whose rules all declined; what is below a node never changes
         self.bits = sum(BITS[p] for p in SWEEPS[phase])
         self.attempts = driver.index.attempts(phase)
         self.checks: list[tuple[Check, Apply]] = []  # those that replacements need, and what each protects
-        self.last: tuple[str, Apply | None] | None = (pass_name, None) if given else None  # what has replaced a value
+        self.last: tuple[str, Apply | None] | None = (pass_name, None) if changes else None  # what has replaced a value
 
     def run(self) -> None:
         if isinstance(self.graph.recorder, Journal):
@@ -330,33 +330,33 @@ class _Sweeper:
                 return self._folded(node, outputs)
             return None
         locs.fix(node.loc)
-        found = self._engine(node, outputs) or self._by_rule(attempts, done, node, outputs)
-        if found is None:
+        replacement = self._engine(node, outputs) or self._by_rule(attempts, done, node, outputs)
+        if replacement is None:
             self.tried[id(node)] = done | self.bits
-        return found
+        return replacement
 
     def _by_rule(self, attempts: Attempts, done: int, node: Apply, outputs: Outputs) -> Replacement:
         for bit, group in attempts:
             if not done & bit:
                 for name, attempt in group:
                     try:
-                        found = attempt(node, outputs)
-                        if found is not None and all(map(self._is_precise, outputs, found)):
+                        target = attempt(node, outputs)
+                        if target is not None and all(map(self._is_precise, outputs, target)):
                             self.last = name, node
                             if node.op.inner_descriptors:
-                                self._recheck(node, found)
-                            if type(found) is Checked:
-                                self._check_new(found, node)
-                            return name, found
+                                self._recheck(node, target)
+                            if type(target) is Checked:
+                                self._check_new(target, node)
+                            return name, target
                     except Exception as error:  # noqa: BLE001 (raised again, named)
                         raise self.driver.failed(error, "rewrite", name, node)  # noqa: B904 (it has its cause)
         return None
 
-    def _recheck(self, node: Apply, found: Outputs) -> None:
+    def _recheck(self, node: Apply, target: Outputs) -> None:
         """Let the status of inner graphs be told by the checks that a rule has left in them."""
-        made = found[-1].apply
-        if made is not None and made.op.inner_descriptors not in ((), node.op.inner_descriptors):
-            self.checks.extend((check, made) for check in checks_of(made))
+        new_node = target[-1].apply
+        if new_node is not None and new_node.op.inner_descriptors not in ((), node.op.inner_descriptors):
+            self.checks.extend((check, new_node) for check in checks_of(new_node))
 
     def _is_precise(self, old: Variable, new: Variable) -> bool:
         """Whether a replacement loses no static length.
@@ -373,14 +373,14 @@ class _Sweeper:
     def _engine(self, node: Apply, outputs: Outputs) -> Replacement:
         """What the engine does itself: folding, inner graphs, and in its phase expansion."""
         if self.driver.folds:
-            found = self._folded(node, outputs)
-            if found is not None:
-                return found
+            replacement = self._folded(node, outputs)
+            if replacement is not None:
+                return replacement
         op = node.op
         if type(op).graph_fields:
-            found = self._inner(node, outputs)
-            if found is not None:
-                return found
+            replacement = self._inner(node, outputs)
+            if replacement is not None:
+                return replacement
         if op.expands and self.phase in EXPANDING:
             return self._expanded(node, outputs)
         return None
@@ -390,10 +390,10 @@ class _Sweeper:
         if self.driver.supported(op, tuple(v.type for v in node.inputs)):
             return None
         try:
-            made = op.expansion(*node.inputs)
+            expansion = op.expansion(*node.inputs)
         except Exception as error:  # noqa: BLE001 (raised again, named)
             raise self.driver.failed(error, "expansion of", op.name, node)  # noqa: B904 (it is the same)
-        target = made if isinstance(made, tuple) else (made,)
+        target = expansion if isinstance(expansion, tuple) else (expansion,)
         pairs = zip(target, outputs, strict=True)
         target = tuple(new if self.graph.refines(new, old) else _with_numbers(new, old) for new, old in pairs)
         self._check_new(target, node)
@@ -406,14 +406,14 @@ class _Sweeper:
 
     def _new_applies(self, target: Outputs, node: Apply) -> list[Apply]:
         """The applies below an expansion that no sweep has met, operands first."""
-        found: dict[int, Apply] = {}
+        applies: dict[int, Apply] = {}
         stack = list(target)
         while stack:
             new = stack.pop().apply
-            if new is not None and new is not node and id(new) not in self.tried and id(new) not in found:
-                found[id(new)] = new
+            if new is not None and new is not node and id(new) not in self.tried and id(new) not in applies:
+                applies[id(new)] = new
                 stack.extend(new.inputs)
-        return list(reversed(found.values()))
+        return list(reversed(applies.values()))
 
     def _inner(self, node: Apply, outputs: Outputs) -> Replacement:
         op = node.op
@@ -424,9 +424,9 @@ class _Sweeper:
         changed = op.with_inner_graphs(after)
         target = self.graph.intern(changed, node.inputs, node)
         if changed.inner_descriptors != op.inner_descriptors:
-            made = target[0].apply
-            assert made is not None
-            self.checks.extend((check, made) for check in checks_of(made))
+            new_node = target[0].apply
+            assert new_node is not None
+            self.checks.extend((check, new_node) for check in checks_of(new_node))
         if len(target) < len(outputs):  # no check is left inside: the status is 0
             target = (*target, Constant(np.zeros(STATUS_LENGTH, np.int64)))
         # the status of the first check inside is read by its check alone

@@ -69,11 +69,11 @@ def _is_small(node: Apply, operands: Sequence[Constant], result: TensorType) -> 
     count = math.prod(result.shape)  # type: ignore[arg-type]
     if count * result.numpy_dtype.itemsize > LARGEST:
         return False
-    given = sum(v.data.size for v in operands)
+    size = sum(v.data.size for v in operands)
     if result.dtype == BOOL and node.op.gathers:
         return count <= LARGEST_MASK
-    may_grow = node.op.pointwise or not given
-    return bool(count <= max(given, 1) or (may_grow and count <= LARGEST_PRODUCT))
+    may_grow = node.op.pointwise or not size
+    return bool(count <= max(size, 1) or (may_grow and count <= LARGEST_PRODUCT))
 
 
 def _checks_hold(node: Apply, outputs: tuple[Variable, ...]) -> bool:

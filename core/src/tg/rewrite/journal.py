@@ -53,16 +53,16 @@ class Sweep:
 
     def steps(self, v: Variable) -> Iterator[tuple[Variable, Entry | None]]:
         """The values that a value was on its way through the sweep, each with the entry that replaced it."""
-        seen: set[int] = set()
-        while id(v) not in seen:
-            seen.add(id(v))
-            made = None if v.apply is None or id(v) in self._replaced else self._rebuilt.get(id(v.apply))
-            v = v if made is None else made[v.index]
-            found = self._replaced.get(id(v))
-            yield v, found[0] if found is not None else None
-            if found is None:
+        visited: set[int] = set()
+        while id(v) not in visited:
+            visited.add(id(v))
+            results = None if v.apply is None or id(v) in self._replaced else self._rebuilt.get(id(v.apply))
+            v = v if results is None else results[v.index]
+            link = self._replaced.get(id(v))
+            yield v, link[0] if link is not None else None
+            if link is None:
                 return
-            entry, place = found
+            entry, place = link
             v = entry.new[place]
 
     def after(self, v: Variable) -> Variable | None:
@@ -121,11 +121,11 @@ class Journal:
         sweep = self.sweeps[-1]
         sweep._note(Entry(sweep.phase, name, old, new, loc))
 
-    def swept(self, graph: FunctionGraph, done: Mapping[int, Variable], kept: object) -> None:
+    def swept(self, graph: FunctionGraph, done: Mapping[int, Variable], references: object) -> None:
         """Note that a sweep has ended, and what became of each value."""
         sweep = self.sweeps[-1]
         sweep.done = done
-        sweep._kept.append(kept)
+        sweep._kept.append(references)
         self._note(graph)
 
     def ends_phase(self, graph: FunctionGraph, phase: str) -> None:
@@ -147,10 +147,10 @@ class Journal:
     def became(self, v: Variable) -> Variable | None:
         """What a value that the graph had before rewriting became; None where it is not needed."""
         for sweep in self.sweeps:
-            found = sweep.after(v)
-            if found is None:
+            new = sweep.after(v)
+            if new is None:
                 return None
-            v = found
+            v = new
         return v
 
     def _note(self, graph: FunctionGraph) -> None:

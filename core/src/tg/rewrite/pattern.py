@@ -126,10 +126,10 @@ def _may_match(term: Any, kind: object) -> bool:
 def _orders(term: PatternNode) -> list[tuple[Any, ...]]:
     """The operands of a term in every order that its commutative functions allow, the same ones once."""
     choices = [list(_variants(operand)) for operand in term.operands]
-    found = list(itertools.product(*choices))
+    orders = list(itertools.product(*choices))
     if term.fn.commutative:
-        found += [(b, a) for a, b in found if not _interchangeable(a, b)]
-    return found
+        orders += [(b, a) for a, b in orders if not _interchangeable(a, b)]
+    return orders
 
 
 def _variants(term: Any) -> Iterator[Any]:
@@ -154,11 +154,11 @@ def _test(term: Any) -> Test:
 
 
 def _bind(number: int, v: Variable, binding: Binding) -> bool:
-    found = binding[number]
-    if found is None:
+    current = binding[number]
+    if current is None:
         binding[number] = v
         return True
-    return found is v
+    return current is v
 
 
 def _equals(literal: complex, text: str, v: Variable, binding: Binding) -> bool:

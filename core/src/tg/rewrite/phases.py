@@ -57,7 +57,7 @@ def allowed_kinds(mode: str) -> frozenset[str]:
     Raises:
         OptionError: there is no such mode.
     """
-    found = MODES.get(mode)
-    if found is None:
+    kinds = MODES.get(mode)
+    if kinds is None:
         raise OptionError(message(f"rewrite: mode: found {mode!r}, needed one of {', '.join(MODES)}"))
-    return found
+    return kinds

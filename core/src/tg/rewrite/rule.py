@@ -120,9 +120,9 @@ class Equation(Rule):
             except Exception as error:
                 raise RewriteError(_no_pattern(self.name, error)) from error
             for side, function in (("replace", self.replace), ("when", self.when)):
-                given = _arity(function)
-                if given not in (None, count):
-                    text = f"rule {self.name}: {side}: found {given} variables, needed the {count} of match"
+                arity = _arity(function)
+                if arity not in (None, count):
+                    text = f"rule {self.name}: {side}: found {arity} variables, needed the {count} of match"
                     raise RewriteError(message(text))
             self.root, self._matcher = term.fn, Matcher(term, count)
         return (self.root,)
@@ -138,11 +138,11 @@ class Equation(Rule):
         captured = self._matcher.match(orders, node)  # type: ignore[union-attr]
         if captured is None or not self._fits(captured) or (self.when is not None and not self.when(*captured)):
             return None
-        made = self.replace(*captured)
-        found = fitted(self, outputs[0], made, node)
-        if found is None and _broadcasts_all(made, captured, type(node.op)):
-            found = fitted(self, outputs[0], made, node, trusted=True)
-        return None if found is None else (found,)
+        replacement = self.replace(*captured)
+        new = fitted(self, outputs[0], replacement, node)
+        if new is None and _broadcasts_all(replacement, captured, type(node.op)):
+            new = fitted(self, outputs[0], replacement, node, trusted=True)
+        return None if new is None else (new,)
 
     def _fits(self, captured: Sequence[Variable]) -> bool:
         dtype = captured[0].type.dtype
@@ -185,15 +185,15 @@ class NodeRule(Rule):
 
     def _apply(self, node: Apply, outputs: Outputs) -> Outputs | None:
         """The replacement; a number becomes a constant of the result's dtype and shape."""
-        found = self.function(node, outputs)
-        if found is None:
+        result = self.function(node, outputs)
+        if result is None:
             return None
-        if isinstance(found, tuple):
-            if len(found) != len(outputs):
-                text = f"rewrite: {self.name} replaced {len(outputs)} values by {len(found)}"
+        if isinstance(result, tuple):
+            if len(result) != len(outputs):
+                text = f"rewrite: {self.name} replaced {len(outputs)} values by {len(result)}"
                 raise RewriteError(message(text, ("node", node.op.name)))
-            return found
-        replacement = fitted(self, outputs[0], found, node, trusted=True)
+            return result
+        replacement = fitted(self, outputs[0], result, node, trusted=True)
         return None if replacement is None else (replacement,)
 
 
@@ -331,8 +331,8 @@ def node_rule(
 
 def _no_pattern(name: str, error: Exception) -> str:
     """Why the left side of a rule is no pattern."""
-    found = str(error).partition("\n")[0]
-    told = found if isinstance(error, RewriteError) else f"pattern: {type(error).__name__}: {found}"
+    reason = str(error).partition("\n")[0]
+    told = reason if isinstance(error, RewriteError) else f"pattern: {type(error).__name__}: {reason}"
     hint = "a pattern is of elementwise functions, variables and numbers; node_rule(keys=…) is for other ops"
     return message(f"rule {name}: {told}", hint=hint)
 
@@ -358,9 +358,9 @@ def is_function_of(kind: object, cls: object) -> bool:
 
 
 def _need(name: str, phase: str, kind: str, why: str) -> None:
-    for field, found, known in (("phase", phase, (DIFFERENTIATE, *PHASES)), ("kind", kind, KINDS)):
-        if found not in known:
-            raise RewriteError(message(f"rule {name}: {field}: found {found!r}, needed one of {', '.join(known)}"))
+    for field, value, choices in (("phase", phase, (DIFFERENTIATE, *PHASES)), ("kind", kind, KINDS)):
+        if value not in choices:
+            raise RewriteError(message(f"rule {name}: {field}: found {value!r}, needed one of {', '.join(choices)}"))
     if not why:
         raise RewriteError(message(f"rule {name}: why: found no text, needed a reason"))
 
@@ -373,34 +373,34 @@ def fitted(rule: Rule, old: Variable, new: object, node: Apply, *, trusted: bool
     Raises:
         RewriteError: the dtypes differ.
     """
-    made = new if isinstance(new, Variable) else _literal(new, old.type.dtype)
-    if made.type.dtype != old.type.dtype:
-        text = f"rewrite: {rule.name} replaced {old.type} by {made.type}"
+    value = new if isinstance(new, Variable) else _literal(new, old.type.dtype)
+    if value.type.dtype != old.type.dtype:
+        text = f"rewrite: {rule.name} replaced {old.type} by {value.type}"
         raise RewriteError(message(text, ("node", node.op.name)))
-    wanted, given = old.shape, made.shape
-    if len(wanted) == len(given) and all(map(equal_here, wanted, given)):
-        return made
-    if len(given) > len(wanted):
+    wanted, lengths = old.shape, value.shape
+    if len(wanted) == len(lengths) and all(map(equal_here, wanted, lengths)):
+        return value
+    if len(lengths) > len(wanted):
         return None
-    unequal = [(m, n) for m, n in zip(reversed(wanted), reversed(given), strict=False) if not equal_here(m, n)]
-    repeats = len(given) < len(wanted) or any(same(n, 1) for _, n in unequal)
+    unequal = [(m, n) for m, n in zip(reversed(wanted), reversed(lengths), strict=False) if not equal_here(m, n)]
+    repeats = len(lengths) < len(wanted) or any(same(n, 1) for _, n in unequal)
     if not all(same(n, 1) for _, n in unequal):
-        return made if trusted and not repeats and made.type.refines(old.type) else None
+        return value if trusted and not repeats and value.type.refines(old.type) else None
     if any(_own(n, node) for n in wanted):
         return None
-    return NAMESPACE.broadcast_to(made, wanted)  # type: ignore[no-any-return]
+    return NAMESPACE.broadcast_to(value, wanted)  # type: ignore[no-any-return]
 
 
-def _broadcasts_all(made: object, captured: Sequence[Variable], elementwise: type) -> bool:
+def _broadcasts_all(new: object, captured: Sequence[Variable], elementwise: type) -> bool:
     """Whether a replacement is computed element by element of all that a term was matched with.
 
     Then its shape is theirs, broadcast, as that of the term is, by whatever names lengths are known.
     """
     wanted = {id(v) for v in captured if v.type.shape}
-    stack, seen = [made], 0
-    while stack and wanted and seen < MOST:
+    stack, count = [new], 0
+    while stack and wanted and count < MOST:
         v = stack.pop()
-        seen += 1
+        count += 1
         if id(v) in wanted:
             wanted.remove(id(v))
         elif isinstance(v, Variable) and v.apply is not None and type(v.apply.op) is elementwise:

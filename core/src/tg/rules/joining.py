@@ -43,10 +43,10 @@ def _one_piece(node: Apply, outputs: Any) -> Variable | None:
 
 def _empty_pieces(node: Apply, outputs: Any) -> Variable | None:
     op: Any = node.op
-    kept = [v for v in node.inputs if not equal_here(v.shape[op.axis], 0)]
-    if len(kept) == len(node.inputs):
+    pieces = [v for v in node.inputs if not equal_here(v.shape[op.axis], 0)]
+    if len(pieces) == len(node.inputs):
         return None
-    return op(*kept) if kept else node.inputs[0]
+    return op(*pieces) if pieces else node.inputs[0]
 
 
 def _nested(node: Apply, outputs: Any) -> Variable | None:
@@ -169,13 +169,13 @@ def _moved(node: Apply, outputs: Any) -> Variable | None:
 
 def _cut_alike(view: View) -> dict[int, Variable]:
     """Elementwise functions of arrays that are joined of pieces of the same lengths, and that nothing else reads."""
-    found: dict[int, Variable] = {}
+    replacements: dict[int, Variable] = {}
     for node in view.applies:
         if type(node.op) is Elementwise:
             new = _over_pieces(node, view)
             if new is not None:
-                found[id(view.results(node)[0])] = new
-    return found
+                replacements[id(view.results(node)[0])] = new
+    return replacements
 
 
 def _over_pieces(node: Apply, view: View) -> Variable | None:

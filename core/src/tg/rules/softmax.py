@@ -94,13 +94,13 @@ def _mean_of(above: Variable, below: Variable) -> Variable | None:
     return None
 
 
-def _nan_of_nothing(mean: Variable, found: SumOfExp) -> Variable:
+def _nan_of_nothing(mean: Variable, total: SumOfExp) -> Variable:
     """A mean over the axes of a sum of exponentials, divided by 0 where one of them may be, and is, empty."""
-    if is_natural(difference(product(tuple(found.x.shape[k] for k in found.axes)), 1)):
+    if is_natural(difference(product(tuple(total.x.shape[k] for k in total.axes)), 1)):
         return mean
     count: Any = 1
-    for k in found.axes:
-        count = multiply(minimum(axis_length(found.x, k), 1), count)
+    for k in total.axes:
+        count = multiply(minimum(axis_length(total.x, k), 1), count)
     return divide(mean, cast_variable(count, mean.type.dtype))
 
 
@@ -247,10 +247,10 @@ def _share(node: Apply, outputs: Any) -> Variable | None:
         a, b = above.inputs
         above, w = (a, b) if is_made_by(a, exp) or is_made_by(a, multiply) else (b, a)
         factors.append(w)
-    found = aligned_sum_of_exp(below)
-    if found is None or above.inputs[0] is not found.x or _is_stable(found.x):
+    total = aligned_sum_of_exp(below)
+    if total is None or above.inputs[0] is not total.x or _is_stable(total.x):
         return None
-    return functools.reduce(multiply, reversed(factors), share_of_sum(found))
+    return functools.reduce(multiply, reversed(factors), share_of_sum(total))
 
 
 def _is_stable(x: Variable) -> bool:

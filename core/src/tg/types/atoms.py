@@ -43,8 +43,8 @@ def is_symbolic(length: int | Length | None) -> TypeIs[Length]:
 
 def _serial(owner: object) -> int:
     """A number that orders owners as they were made, so that products read alike in every process."""
-    found = getattr(owner, "serial", None)
-    return found if isinstance(found, int) else id(owner)
+    serial = getattr(owner, "serial", None)
+    return serial if isinstance(serial, int) else id(owner)
 
 
 def _spread(key: object) -> object:
@@ -156,8 +156,8 @@ class Derived(Atom):
         parts: tuple[int | Length, ...] = (lhs, rhs)
         self.sides = frozenset(sides) if kind in COMMUTATIVE else sides
         if kind == "broadcast":  # of several, in whatever order
-            found = {**broadcast_parts(lhs), **broadcast_parts(rhs)}
-            self.sides, parts = frozenset(found), tuple(found.values())
+            by_key = {**broadcast_parts(lhs), **broadcast_parts(rhs)}
+            self.sides, parts = frozenset(by_key), tuple(by_key.values())
         number, forms = 2 + KINDS.index(kind), tuple(map(_form, parts))
         self._hash = hash((number, self.sides))
         form = hash((number, frozenset(forms) if isinstance(self.sides, frozenset) else forms))

@@ -33,8 +33,8 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
         import ml_dtypes
 
         return np.dtype(ml_dtypes.bfloat16)  # type: ignore[no-any-return]
-    found: np.dtype[Any] = np.dtype(name)
-    return found
+    dtype: np.dtype[Any] = np.dtype(name)
+    return dtype
 
 
 def dtype_name(dtype: object) -> str:
@@ -45,8 +45,8 @@ def dtype_name(dtype: object) -> str:
     """
     if type(dtype) is str and dtype in _KNOWN:
         return dtype
-    if isinstance(dtype, np.dtype) and (known := _NAMES.get(dtype)) is not None:
-        return known
+    if isinstance(dtype, np.dtype) and (entry := _NAMES.get(dtype)) is not None:
+        return entry
     try:
         name = np.dtype(dtype).name  # type: ignore[call-overload]
     except TypeError:
@@ -102,8 +102,8 @@ def float_limits(dtype: str) -> Any:
 @functools.cache
 def limits(dtype: str) -> tuple[float, float]:
     """The largest and the smallest finite number of a floating dtype."""
-    found = float_limits(dtype)
-    return float(found.max), float(found.min)
+    info = float_limits(dtype)
+    return float(info.max), float(info.min)
 
 
 @functools.cache

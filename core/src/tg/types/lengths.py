@@ -288,10 +288,10 @@ def times(a: int | Length, b: int | Length, most: int = LARGE) -> int | Length:
     if type(a) is int or type(b) is int or len(first) * len(other) <= most:
         return multiply(a, b)
     p, q = math.gcd(*first.values()), math.gcd(*other.values())
-    kept = operation(
+    atom = operation(
         "*", from_terms({m: c // p for m, c in first.items()}), from_terms({m: c // q for m, c in other.items()})
     )
-    return _scaled(kept, p * q)
+    return _scaled(atom, p * q)
 
 
 def product(lengths: tuple[int | Length, ...]) -> int | Length:
@@ -324,8 +324,8 @@ def floor_divide(a: int | Length, b: int | Length) -> int | Length:
 
 def whole_quotient(a: int | Length, b: int | Length) -> int | Length:
     """`a // b` for a b that is not 0, or of which it does not matter: q of a = q * b."""
-    found = _exact_quotient(a, b)
-    return found if found is not None else floor_divide(a, b)
+    quotient = _exact_quotient(a, b)
+    return quotient if quotient is not None else floor_divide(a, b)
 
 
 def _part_divided(a: int | Length, b: int) -> int | Length:
@@ -436,9 +436,9 @@ def _least(a: int | Length, difference: int | Length) -> int | Length:
     for one, another in ((inside, other), (other, inside)):
         if type(one) is int and one >= LONGEST:  # no length is above, and int64 does not hold all that are
             return add(rest, another)
-    found = [*_choices(inside), *_choices(other)]
-    if len(found) > 2:
-        least = _undominated(found)
+    candidates = [*_choices(inside), *_choices(other)]
+    if len(candidates) > 2:
+        least = _undominated(candidates)
         if len(least) <= 2:
             return add(rest, minimum(least[0], least[-1]))
     return add(rest, operation("min", inside, other))
@@ -446,23 +446,23 @@ def _least(a: int | Length, difference: int | Length) -> int | Length:
 
 def _undominated(lengths: list[int | Length]) -> list[int | Length]:
     """Those of several lengths that may be the least."""
-    kept: list[int | Length] = []
+    candidates: list[int | Length] = []
     for x in lengths:
-        if not any(is_natural(subtract(x, y)) for y in kept):
-            kept = [y for y in kept if not is_natural(subtract(y, x))]
-            kept.append(x)
-    return kept
+        if not any(is_natural(subtract(x, y)) for y in candidates):
+            candidates = [y for y in candidates if not is_natural(subtract(y, x))]
+            candidates.append(x)
+    return candidates
 
 
 def _choices(length: int | Length) -> list[int | Length]:
     """Lengths of which a length without negative coefficients is the least: 2 * min(1, n) is that of 2 and 2 * n."""
-    found = [length]
+    choices = [length]
     for monomial, c in terms_of(length).items():
         atom = monomial[0] if len(monomial) == 1 else None
-        if type(atom) is Derived and atom.kind == "min" and len(found) < CHOICES:
-            rest = [subtract(x, from_terms({monomial: c})) for x in found]
-            found = [add(x, multiply(c, side)) for x in rest for side in (atom.lhs, atom.rhs)]
-    return found
+        if type(atom) is Derived and atom.kind == "min" and len(choices) < CHOICES:
+            rest = [subtract(x, from_terms({monomial: c})) for x in choices]
+            choices = [add(x, multiply(c, side)) for x in rest for side in (atom.lhs, atom.rhs)]
+    return choices
 
 
 OPERATIONS: Final[dict[str, Callable[..., Any]]] = {  # by kind; `tg.types.requirements` adds "broadcast"

@@ -23,7 +23,7 @@ def magnitude(length: int | Length, of_scalars: float = math.inf) -> float:
     return _magnitude(length, of_scalars, {})
 
 
-def _magnitude(length: int | Length, of_scalars: float, known: dict[Derived, float]) -> float:
+def _magnitude(length: int | Length, of_scalars: float, memo: dict[Derived, float]) -> float:
     if type(length) is not Length:
         return abs(length)
     total = 0
@@ -31,7 +31,7 @@ def _magnitude(length: int | Length, of_scalars: float, known: dict[Derived, flo
         size = abs(factor)
         if not _is_of_one_array(monomial):
             for atom in monomial:
-                bound = _bound_of(atom, of_scalars, known)
+                bound = _bound_of(atom, of_scalars, memo)
                 if bound > LONGEST:
                     return math.inf
                 size *= int(bound)
@@ -49,17 +49,17 @@ def _is_of_one_array(monomial: Monomial) -> bool:
     return len({a.axis for a in monomial}) == len(monomial)  # type: ignore[attr-defined]
 
 
-def _bound_of(atom: Atom, of_scalars: float, known: dict[Derived, float]) -> float:
+def _bound_of(atom: Atom, of_scalars: float, memo: dict[Derived, float]) -> float:
     if type(atom) is not Derived:
         return of_scalars if type(atom) is ScalarValue else LONGEST_GIVEN
-    found = known.get(atom)
-    if found is None:
-        lhs, rhs = (_magnitude(side, of_scalars, known) for side in (atom.lhs, atom.rhs))
-        found = max(lhs, rhs)
-        if found <= LONGEST:
-            found = {"//": lhs, "%": rhs, "*": lhs * rhs}.get(atom.kind, found)
-        known[atom] = found
-    return found
+    bound = memo.get(atom)
+    if bound is None:
+        lhs, rhs = (_magnitude(side, of_scalars, memo) for side in (atom.lhs, atom.rhs))
+        bound = max(lhs, rhs)
+        if bound <= LONGEST:
+            bound = {"//": lhs, "%": rhs, "*": lhs * rhs}.get(atom.kind, bound)
+        memo[atom] = bound
+    return bound
 
 
 def is_exact(length: int | Length) -> bool:

@@ -71,9 +71,9 @@ def _broadcast_of(a: int | Length, b: int | Length) -> int | Length:
     return a
 
 
-def _require(known: int, unknown: int | Length, what: Callable[[], str] | None) -> None:
+def _require(number: int, unknown: int | Length, what: Callable[[], str] | None) -> None:
     if is_not_one(unknown):
-        require_same(known, unknown, what, broadcasts=True)
+        require_same(number, unknown, what, broadcasts=True)
 
 
 def require_same(
@@ -151,11 +151,11 @@ class Requirements:
 
     def behind(self, length: int | Length) -> Iterator[tuple[Atom, str]]:
         """The atoms of a length that another stands for, and those of that one, each with what needed them equal."""
-        stack, seen = list(atoms(length)) if self.links else [], set()
+        stack, visited = list(atoms(length)) if self.links else [], set()
         while stack:
             atom = stack.pop()
-            if atom in self.links and atom not in seen:
-                seen.add(atom)
+            if atom in self.links and atom not in visited:
+                visited.add(atom)
                 other, text = self.links[atom]
                 yield atom, text
                 stack.extend(atoms(other))
@@ -176,13 +176,13 @@ class Requirements:
     def _shorten(self, atom: Atom) -> None:
         """Let all atoms on a chain of equal ones point at its end, so that no chain is too long to follow."""
         path: list[Atom] = []
-        found = self.equal.get(atom)
-        while type(found) is Length and found.atom in self.equal and len(path) < len(self.equal):
+        target = self.equal.get(atom)
+        while type(target) is Length and target.atom in self.equal and len(path) < len(self.equal):
             path.append(atom)
-            atom = found.atom
-            found = self.equal[atom]
+            atom = target.atom
+            target = self.equal[atom]
         for passed in path:
-            self.equal[passed] = found  # type: ignore[assignment]
+            self.equal[passed] = target  # type: ignore[assignment]
 
 
 def _solved(difference: int | Length) -> tuple[Atom, int | Length] | None:
@@ -220,7 +220,7 @@ def _is_earlier(a: int | Length, b: int | Length) -> bool:
 _LOCAL = threading.local()
 
 
-def remembered(key: object, find: Callable[..., Any], *given: Any) -> Any:
+def remembered(key: object, find: Callable[..., Any], *arguments: Any) -> Any:
     """What `find` gives for these arguments, asked once for a key while requirements are in force.
 
     An answer stays when more requirements are found: it must be right without them. The arguments live as long as the
@@ -228,11 +228,11 @@ def remembered(key: object, find: Callable[..., Any], *given: Any) -> Any:
     """
     sink: Requirements | None = getattr(_LOCAL, "sink", None)
     if sink is None:
-        return find(*given)
-    found = sink.answers.get((find, key))
-    if found is None:
-        found = sink.answers[find, key] = (find(*given), given)
-    return found[0]
+        return find(*arguments)
+    answer = sink.answers.get((find, key))
+    if answer is None:
+        answer = sink.answers[find, key] = (find(*arguments), arguments)
+    return answer[0]
 
 
 @contextlib.contextmanager

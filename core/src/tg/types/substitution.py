@@ -20,16 +20,16 @@ def atoms(length: int | Length | None) -> Iterator[Atom]:
 
 def _below(length: int | Length | None) -> Iterator[Atom]:
     """The atoms of a length, and those in the operations among them, each operation once."""
-    seen: set[Atom] = set()
+    visited: set[Atom] = set()
     stack = [length]
     while stack:
         top = stack.pop()
         for monomial in top.terms if type(top) is Length else ():
             for atom in monomial:
                 if type(atom) is Derived:
-                    if atom in seen:
+                    if atom in visited:
                         continue
-                    seen.add(atom)
+                    visited.add(atom)
                     stack += (atom.rhs, atom.lhs)
                 yield atom
 
@@ -54,7 +54,7 @@ def evaluate(length: int | Length, value_of: Callable[[Atom], int | Length | Non
 
 
 def _evaluated(
-    length: int | Length, value_of: Callable[[Atom], int | Length | None], known: dict[Derived, int | Length]
+    length: int | Length, value_of: Callable[[Atom], int | Length | None], memo: dict[Derived, int | Length]
 ) -> int | Length:
     if type(length) is not Length:
         return length
@@ -62,21 +62,21 @@ def _evaluated(
     for monomial, factor in length.terms.items():
         product: int | Length = factor
         for atom in monomial:
-            product = multiply(product, _atom_value(atom, value_of, known))
+            product = multiply(product, _atom_value(atom, value_of, memo))
         total = add(total, product)
     return total
 
 
 def _atom_value(
-    atom: Atom, value_of: Callable[[Atom], int | Length | None], known: dict[Derived, int | Length]
+    atom: Atom, value_of: Callable[[Atom], int | Length | None], memo: dict[Derived, int | Length]
 ) -> int | Length:
-    found = value_of(atom)
-    if found is not None:
-        return found
+    value = value_of(atom)
+    if value is not None:
+        return value
     if type(atom) is not Derived:
         return of_atom(atom)
-    found = known.get(atom)
-    if found is None:
-        sides = (_evaluated(side, value_of, known) for side in (atom.lhs, atom.rhs))
-        found = known[atom] = OPERATIONS[atom.kind](*sides)
-    return found
+    value = memo.get(atom)
+    if value is None:
+        sides = (_evaluated(side, value_of, memo) for side in (atom.lhs, atom.rhs))
+        value = memo[atom] = OPERATIONS[atom.kind](*sides)
+    return value

@@ -67,15 +67,15 @@ class TensorType:
     @property
     def static(self) -> TensorType:
         """This type with every length that is not a known int unknown (None)."""
-        found = self._static
-        if found is None:
-            found = ITSELF
+        plain = self._static
+        if plain is None:
+            plain = ITSELF
             for length in self.shape:
                 if length is not None and type(length) is not int:
-                    found = TensorType(self.dtype, tuple([n if type(n) is int else None for n in self.shape]))
+                    plain = TensorType(self.dtype, tuple([n if type(n) is int else None for n in self.shape]))
                     break
-            _set_static(self, found)
-        return self if found is ITSELF else found  # type: ignore[return-value]
+            _set_static(self, plain)
+        return self if plain is ITSELF else plain  # type: ignore[return-value]
 
     def with_shape(self, shape: Sequence[int | Length | None]) -> TensorType:
         """The same dtype with another shape."""
@@ -103,11 +103,11 @@ class TensorType:
         return all(same(a, b) for a, b in zip(self.shape, other.shape, strict=True))
 
     def __hash__(self) -> int:
-        found = self._hash
-        if found is None:
-            found = hash((self.dtype, self.static.shape))
-            _set_hash(self, found)
-        return found
+        number = self._hash
+        if number is None:
+            number = hash((self.dtype, self.static.shape))
+            _set_hash(self, number)
+        return number
 
     def __repr__(self) -> str:
         return f"{self.dtype}[{', '.join('?' if n is None else str(n) for n in self.shape)}]"

@@ -47,8 +47,8 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
         raise InputError(message("constant: found a masked array", hint="value.filled(…) is an ordinary one"))
     wanted = None if dtype is None else numpy_dtype(dtype_name(dtype))
     try:
-        given = np.asarray(value) if hasattr(value, "__array__") else value  # not every library's takes `copy=`
-        array = np.array(given, dtype=wanted, order="C")
+        source = np.asarray(value) if hasattr(value, "__array__") else value  # not every library's takes `copy=`
+        array = np.array(source, dtype=wanted, order="C")
     except OverflowError as error:
         raise RangeError(message(f"constant: found {value!r}, needed integers that {wanted} can hold")) from error
     except NO_ARRAY as error:
@@ -194,9 +194,9 @@ def _promote_weak(dtype: str, kind: type) -> str:
 
 def promoted(values: Sequence[Any]) -> tuple[list[Variable], str]:
     """The values as variables of their common dtype, without casting the variables, and that dtype."""
-    made = [v if is_weak(v) else as_variable(v) for v in values]
-    dtype = promote(*(weak_kind(v) or v.type.dtype for v in made))
-    return [weak_variable(v, dtype) if is_weak(v) else v for v in made], dtype
+    operands = [v if is_weak(v) else as_variable(v) for v in values]
+    dtype = promote(*(weak_kind(v) or v.type.dtype for v in operands))
+    return [weak_variable(v, dtype) if is_weak(v) else v for v in operands], dtype
 
 
 def weak_variable(value: Any, dtype: str) -> Variable:
@@ -209,8 +209,8 @@ def weak_variable(value: Any, dtype: str) -> Variable:
 def known_integer(value: Any) -> Any:
     """The int that an integer scalar is, a variable of constants among them; any other value as it is."""
     if isinstance(value, Variable) and value.type.ndim == 0 and is_integer(value.type.dtype):
-        found = size_value(value)
-        return found if isinstance(found, int) else value
+        number = size_value(value)
+        return number if isinstance(number, int) else value
     return plain_integer(value)
 
 
@@ -256,11 +256,11 @@ def axes_from_end(axis: Any, ndim: int, what: str, where: str = "the array") -> 
     """Axes given as None (all), one integer or several, as tg stores them: negative, ascending, without repeats."""
     if axis is None:
         return tuple(range(-ndim, 0))
-    given = axis if isinstance(axis, tuple | list) else (axis,)
-    found = [axis_from_end(a, ndim, what, where) for a in given]
-    if len(set(found)) != len(found):
+    entries = axis if isinstance(axis, tuple | list) else (axis,)
+    axes = [axis_from_end(a, ndim, what, where) for a in entries]
+    if len(set(axes)) != len(axes):
         raise ShapeError(message(f"{what}: axis {axis} repeats an axis"))
-    return tuple(sorted(found))
+    return tuple(sorted(axes))
 
 
 def need_axes(what: str, axes: Sequence[int], ndim: int, where: str = "the array") -> None:

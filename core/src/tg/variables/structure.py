@@ -54,9 +54,9 @@ class Structure:
         Raises:
             InputError: the value is nested in another way.
         """
-        found: list[Any] = []
-        _match(self.key, value, what, found)
-        return found
+        leaves: list[Any] = []
+        _match(self.key, value, what, leaves)
+        return leaves
 
 
 def flatten(value: Any, *, sort: bool = False) -> tuple[list[Any], Structure]:
@@ -86,20 +86,20 @@ def _key(value: Any, leaves: list[Any], *, sort: bool) -> Any:
     return LEAF
 
 
-def repeated_over(value: Any, given: Any, is_one: Callable[[Any], bool], what: str) -> list[Any]:
-    """For each leaf of a nested value what is given for it: `given` is nested like the value, or less deep.
+def repeated_over(value: Any, prefix: Any, is_one: Callable[[Any], bool], what: str) -> list[Any]:
+    """For each leaf of a nested value what is given for it: `prefix` is nested like the value, or less deep.
 
     Args:
         is_one: whether something stands for all leaves of the part that it is given for.
     Raises:
         InputError: it is nested in another way.
     """
-    if is_one(given):
-        return [given] * len(flatten(value)[0])
+    if is_one(prefix):
+        return [prefix] * len(flatten(value)[0])
     top = _key_of_top(value)
-    if top in (None, LEAF) or not _is_like(given, top):
-        raise InputError(message(f"{what}: found {short(given)}, needed {_shown(flatten(value)[1].key)}"))
-    inner = [given[name] for name in value] if isinstance(value, dict) else _parts(given)
+    if top in (None, LEAF) or not _is_like(prefix, top):
+        raise InputError(message(f"{what}: found {short(prefix)}, needed {_shown(flatten(value)[1].key)}"))
+    inner = [prefix[name] for name in value] if isinstance(value, dict) else _parts(prefix)
     pairs = zip(_parts(value), inner, strict=True)
     return [one for part, of_part in pairs for one in repeated_over(part, of_part, is_one, what)]
 
@@ -154,11 +154,11 @@ def _mapping(kind: type | Defaulting, items: Iterable[tuple[Any, Any]]) -> dict[
         filled.default_factory = kind.factory  # type: ignore[attr-defined]
         return filled
     make: Any = kind.__new__
-    made: dict[Any, Any] = make(kind)
+    mapping: dict[Any, Any] = make(kind)
     put = OrderedDict.__setitem__ if issubclass(kind, OrderedDict) else dict.__setitem__
     for key, value in items:
-        put(made, key, value)
-    return made
+        put(mapping, key, value)
+    return mapping
 
 
 def _is_record(value: object) -> bool:
@@ -185,15 +185,15 @@ def _builder(key: Any) -> Callable[[Iterator[Any]], Any]:
 
 def _record(kind: type, values: Any) -> Any:
     """A dataclass instance with these fields, made without its `__init__`, which may not expect what they hold."""
-    made: Any = object.__new__(kind)
+    record: Any = object.__new__(kind)
     for name, value in values:
-        object.__setattr__(made, name, value)
-    return made
+        object.__setattr__(record, name, value)
+    return record
 
 
-def _match(key: Any, value: Any, what: str, found: list[Any]) -> None:
+def _match(key: Any, value: Any, what: str, leaves: list[Any]) -> None:
     if key == LEAF:
-        found.append(value)
+        leaves.append(value)
         return
     wanted = None if key is None else (dict if has_keys(key[0]) else key[0], key[1], len(key[2]))
     if not (value is None if wanted is None else _is_like(value, wanted)):
@@ -202,7 +202,7 @@ def _match(key: Any, value: Any, what: str, found: list[Any]) -> None:
         return
     parts = [value[name] for name in key[1]] if has_keys(key[0]) else _parts(value)  # keys may come in another order
     for part, inner in zip(key[2], parts, strict=True):
-        _match(part, inner, what, found)
+        _match(part, inner, what, leaves)
 
 
 def _key_of_top(value: Any) -> Any:

@@ -66,8 +66,8 @@ class Backward(Tiles):
                 self._block(places, key, (self.keys - key).least(KEYS))
             with body.loop(0, self.count) as member:
                 self._add_most(places, member)
-                made, target = self.dq.below(member * self.room), self.row("dq", places["dq"], member, zero)
-                self.store(made, self.queries, self.width, "dq", target, scale)
+                source, target = self.dq.below(member * self.room), self.row("dq", places["dq"], member, zero)
+                self.store(source, self.queries, self.width, "dq", target, scale)
         self.site.run(self.kernel)
 
     def _begin(self, places: Mapping[str, Pointer], member: Index, scale: Lanes) -> None:
@@ -109,9 +109,9 @@ class Backward(Tiles):
         with body.loop(0, self.count) as member, body.loop(first, self.queries, QUERIES) as row:
             what = Meeting(places, member, row, member * self.room + row, key, keys)
             self._of_queries(what, (self.queries - row).least(QUERIES))
-        for name, made, width in (("dk", self.dk, self.width), ("dv", self.dv, self.value_width)):
+        for name, tile, width in (("dk", self.dk, self.width), ("dv", self.dv, self.value_width)):
             target = self.kernel.moved(places[name], [key], [self.strides[name].rows])
-            self.store(made, keys, width, name, target, None)
+            self.store(tile, keys, width, name, target, None)
 
     def _of_queries(self, what: Meeting, rows: Index) -> None:
         """A block of queries meets one of keys."""
@@ -126,26 +126,26 @@ class Backward(Tiles):
 
     def _tile(self, what: Meeting, at: Index, rows: Index) -> None:
         """Weights and slopes of a tile of queries, of which some are there, and what these make of queries."""
-        weights, slopes, seen = self.weights.below(at), self.slopes.below(at), self.seen(what, self.tile_rows)
+        weights, slopes, visible = self.weights.below(at), self.slopes.below(at), self.seen(what, self.tile_rows)
         queries, lead = self.of_queries.at(what.at), self.of_queries.lead
         cotangents, lead_of = self.of_slopes.at(what.at), self.of_slopes.lead
-        self.multiply_anew(queries, lead, self.turned_keys, weights, self.width, seen)
-        self.multiply_anew(cotangents, lead_of, self.turned_values, slopes, self.value_width, seen)
+        self.multiply_anew(queries, lead, self.turned_keys, weights, self.width, visible)
+        self.multiply_anew(cotangents, lead_of, self.turned_values, slopes, self.value_width, visible)
         with self.body.loop(0, rows) as row:
-            self._row(what.below(row), weights.at(row), slopes.at(row), seen)
+            self._row(what.below(row), weights.at(row), slopes.at(row), visible)
         dq, steps = self.dq.below(what.at), (slopes.lead, 1)
-        self.multiply(slopes.place, steps, self.of_keys, dq, (0, seen), self.width)
+        self.multiply(slopes.place, steps, self.of_keys, dq, (0, visible), self.width)
 
     def _row(self, what: Meeting, weights: Pointer, slopes: Pointer, keys: Index) -> None:
         """Make weights of scores and slopes of what the weights' cotangents are, in their places; 0 for other keys."""
-        body, seen, mask = self.body, self.seen(what), self.mask_of(what)
+        body, visible, mask = self.body, self.seen(what), self.mask_of(what)
         base: Any = body.load(self.bases.moved(what.at))
         inner: Any = body.load(self.inner.moved(what.at))
 
         def more(at: Index, rest: Lanes) -> list[Lanes]:
             x: Any = body.load_row(weights.moved(at), self.whole)
             dx: Any = body.load_row(slopes.moved(at), self.whole)
-            score = self.masked(x, at, seen, mask)
+            score = self.masked(x, at, visible, mask)
             weight = self.exp(score - base)
             body.store_row(weight, weights.moved(at), self.whole)
             is_most = weight > HALF

@@ -113,8 +113,8 @@ class Forward(Tiles):
                 block = Block(index(body, 0), (rows - at).least(body.lanes))
                 tops: Any = body.load_row(self.tops.moved(start + at), block)
                 sums: Any = body.load_row(self.sums.moved(start + at), block)
-                found = self.site.rule(log.op)(log.op, (sums,), self.dtype) + _base(tops)
-                body.store_row(found, self.news.moved(start + at), block)
+                logarithms = self.site.rule(log.op)(log.op, (sums,), self.dtype) + _base(tops)
+                body.store_row(logarithms, self.news.moved(start + at), block)
                 body.store_row(1 / select(sums == 0, 1.0, sums), self.factors.moved(start + at), block)
             with body.loop(0, rows) as row:
                 y = self.row("y", places["y"], member, first + row)
@@ -130,13 +130,13 @@ class Forward(Tiles):
 
     def _weigh(self, what: Meeting, scores: Pointer, keys: Index) -> None:
         """Make weights of the scores of a query in their places, and note a new maximum and their sum."""
-        body, seen, mask = self.body, self.seen(what), self.mask_of(what)
+        body, visible, mask = self.body, self.seen(what), self.mask_of(what)
         with body.of(0):
             before: Any = body.load(self.tops.moved(what.at))
 
         def top(at: Index, last: Lanes) -> list[Lanes]:
             x: Any = body.load_row(scores.moved(at), self.whole)
-            x = self.masked(x, at, seen, mask)
+            x = self.masked(x, at, visible, mask)
             body.store_row(x, scores.moved(at), self.whole)
             return [larger(last, x)]
 
@@ -172,34 +172,34 @@ class Forward(Tiles):
 
     def _tile(self, what: Meeting, rows: Index) -> None:
         """A tile of queries, some of which are there, meets a block of keys."""
-        body, seen = self.body, self.seen(what, self.tile_rows)
+        body, visible = self.body, self.seen(what, self.tile_rows)
         queries, values = self.of_queries.at(what.at), self.of_values.below(what.at)
-        with body.when(seen > 0):
-            self.multiply_anew(queries, self.of_queries.lead, self.turned, self.scores, self.width, seen)
+        with body.when(visible > 0):
+            self.multiply_anew(queries, self.of_queries.lead, self.turned, self.scores, self.width, visible)
             with body.loop(0, rows) as row:
-                self._weigh(what.below(row), self.scores.at(row), seen)
+                self._weigh(what.below(row), self.scores.at(row), visible)
             self._rescale(what.at, self.tile_rows)
             steps, factors = (self.scores.lead, 1), self.factors.moved(what.at)
-            self.multiply(self.scores.place, steps, self.values, values, (0, seen), self.value_width, factors)
+            self.multiply(self.scores.place, steps, self.values, values, (0, visible), self.value_width, factors)
 
     # --- single rows -------------------------------------------------------------------------------------------------
 
     def _row(self, what: Meeting, k: Pointer, v: Pointer) -> None:
         """A query meets a block of keys and values where these lie."""
-        body, seen, width = self.body, self.seen(what), self.value_width
-        with body.when(seen > 0):
-            with body.of(self.one_vector), body.loop(0, seen, self.one_vector) as at:
-                found = self._scores(k, self.of_queries.at(what.at), at, seen)
-                body.store_row(found, self.scores.at(0, at), self.whole)
-            self._weigh(what, self.scores.place, seen)
+        body, visible, width = self.body, self.seen(what), self.value_width
+        with body.when(visible > 0):
+            with body.of(self.one_vector), body.loop(0, visible, self.one_vector) as at:
+                scores = self._scores(k, self.of_queries.at(what.at), at, visible)
+                body.store_row(scores, self.scores.at(0, at), self.whole)
+            self._weigh(what, self.scores.place, visible)
             self._rescale(what.at, 1)
             if width.known is not None and width.known <= MOST_WRITTEN * self.one_vector:
-                self._add_values(what, v, seen, [index(body, at) for at in range(0, width.known, body.lanes)])
+                self._add_values(what, v, visible, [index(body, at) for at in range(0, width.known, body.lanes)])
             else:
                 with body.loop(0, width, body.lanes) as at:
-                    self._add_values(what, v, seen, [at])
+                    self._add_values(what, v, visible, [at])
 
-    def _add_values(self, what: Meeting, v: Pointer, seen: Index, columns: Sequence[Index]) -> None:
+    def _add_values(self, what: Meeting, v: Pointer, visible: Index, columns: Sequence[Index]) -> None:
         """Add weighted values to those of a query, from some columns on."""
         body, stride = self.body, self.kernel.as_index(self.strides["v"].rows)
         blocks = [self.block(at, self.value_width) for at in columns]
@@ -209,23 +209,23 @@ class Forward(Tiles):
 
         def more(key: Index, *last: Lanes) -> list[Lanes]:
             weight: Any = body.load(self.scores.at(0, key))
-            place, found = v.moved(key * stride), []
+            place, totals = v.moved(key * stride), []
             for at, block, total in zip(columns, blocks, last, strict=True):
                 value: Any = body.load_row(place.moved(at), block)
-                found.append(fma(weight, value, total))
-            return found
+                totals.append(fma(weight, value, total))
+            return totals
 
-        for place, total in zip(sums, body.fold(0, seen, 1, [x * factor for x in before], more), strict=True):
+        for place, total in zip(sums, body.fold(0, visible, 1, [x * factor for x in before], more), strict=True):
             body.store_row(total, place, self.whole)
 
-    def _scores(self, k: Pointer, query: Pointer, at: Index, seen: Index) -> Lanes:
+    def _scores(self, k: Pointer, query: Pointer, at: Index, visible: Index) -> Lanes:
         """Scores of as many keys as a vector has lanes: sums along each, as they lie in memory, turned, and added."""
-        stride, last = self.kernel.as_index(self.strides["k"].rows), seen - 1
+        stride, last = self.kernel.as_index(self.strides["k"].rows), visible - 1
         keys = (k.moved((at + r).least(last) * stride) for r in range(self.body.lanes))
-        found = transposed([self._products(query, key) for key in keys])
-        while len(found) > 1:
-            found = [x + y for x, y in zip(found[::2], found[1::2], strict=True)]
-        return found[0]
+        sums = transposed([self._products(query, key) for key in keys])
+        while len(sums) > 1:
+            sums = [x + y for x, y in zip(sums[::2], sums[1::2], strict=True)]
+        return sums[0]
 
     def _products(self, query: Pointer, key: Pointer) -> Lanes:
         """The products of a query and a key, added by lanes."""

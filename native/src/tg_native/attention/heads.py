@@ -177,13 +177,13 @@ class Heads(abc.ABC):
         if type(n) is int:
             return self.number(1 / math.sqrt(n or 1))
         with self.body.of(0):
-            found = self.number(1) / sqrt(self.width.most(1).single(self.dtype))
-        return in_all_lanes(found)
+            factor = self.number(1) / sqrt(self.width.most(1).single(self.dtype))
+        return in_all_lanes(factor)
 
     def exp(self, x: Lanes) -> Lanes:
         """The exponential."""
-        found: Lanes = self.site.rule(exp.op)(exp.op, (x,), self.dtype)
-        return found
+        value: Lanes = self.site.rule(exp.op)(exp.op, (x,), self.dtype)
+        return value
 
     def across(self, x: Lanes, fn: Callable[[Lanes, Lanes], Lanes]) -> Lanes:
         """What a function makes of all lanes: a single element."""
@@ -201,21 +201,21 @@ class Heads(abc.ABC):
             return what.keys
         return (what.row + rows - what.key).least(what.keys).most(0)
 
-    def masked(self, x: Lanes, at: Index, seen: Index, mask: Pointer | None) -> Lanes:
+    def masked(self, x: Lanes, at: Index, visible: Index, mask: Pointer | None) -> Lanes:
         """Scores of a row with a block of lanes of keys: with the mask, and -inf where none is seen."""
         body, least = self.body, self.number(-np.inf)
-        inside = (seen - at).least(body.lanes).most(0)
+        inside = (visible - at).least(body.lanes).most(0)
         if mask is not None:
             stride = self.strides["mask"].columns
             is_one_number = not isinstance(stride, Index) and is_zero(stride)
-            element: Any = body.load(mask) if is_one_number else self._load_mask(mask, stride, at, seen)
+            element: Any = body.load(mask) if is_one_number else self._load_mask(mask, stride, at, visible)
             x = select(element, x, least) if element.dtype == "bool" else x + element
         return select(body.first_lanes(inside), x, least)
 
-    def _load_mask(self, mask: Pointer, stride: Size | Index, at: Index, seen: Index) -> Any:
+    def _load_mask(self, mask: Pointer, stride: Size | Index, at: Index, visible: Index) -> Any:
         """Elements of a mask; at least the first one of them is read, which may be the last of its row."""
-        first = at.least((seen - 1).most(0))
-        return self.kernel.load(mask, stride, Block(first, (seen - at).least(self.body.lanes).most(1)))
+        first = at.least((visible - 1).most(0))
+        return self.kernel.load(mask, stride, Block(first, (visible - at).least(self.body.lanes).most(1)))
 
     def mask_of(self, what: Meeting) -> Pointer | None:
         """Where the mask of a query begins for a block of keys."""

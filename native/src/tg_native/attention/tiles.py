@@ -80,10 +80,10 @@ class Tiles(Heads):
     def load(self, place: Pointer, at: Index, width: Index) -> Lanes:
         """Elements of a row from an index on; 0 beyond its end."""
         block = self.block(at, width)
-        found: Any = self.body.load_row(place.moved(at), block)
+        elements: Any = self.body.load_row(place.moved(at), block)
         if block.inside is not None:
-            found = select(self.body.first_lanes(block.inside), found, self.number(0))
-        return found  # type: ignore[no-any-return]
+            elements = select(self.body.first_lanes(block.inside), elements, self.number(0))
+        return elements  # type: ignore[no-any-return]
 
     def copy(
         self, name: str, place: Pointer, rows: Index, width: Index, target: Matrix, by: Lanes | None = None
@@ -162,9 +162,9 @@ class Tiles(Heads):
 
         def write(a: Pointer, b: Pointer, target: Pointer, *rest: Any) -> None:
             body, factors = a.body, rest[: len(scaled or ())]
-            given = iter(rest[len(factors) :])
-            found = [next(given) if n.known is None else index(body, n.known) for n in numbers]
-            whole, (of_rows, of_terms, lead, of_target, start, end) = Block(index(body, 0)), found
+            arguments = iter(rest[len(factors) :])
+            sizes = [next(arguments) if n.known is None else index(body, n.known) for n in numbers]
+            whole, (of_rows, of_terms, lead, of_target, start, end) = Block(index(body, 0)), sizes
             rows = [target.moved(of_target * r) for r in range(self.tile_rows)]
 
             def more(at: Index, *last: Lanes | None) -> list[Lanes]:

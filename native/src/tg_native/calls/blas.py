@@ -63,8 +63,8 @@ def numpy_blas() -> Blas | None:
         table.update((name, symbol_address(library, f"scipy_{name}_64_")) for name in FORTRAN)
         table[THREADS] = symbol_address(library, "scipy_openblas_get_num_threads64_")
         if all(table.values()):
-            found = MappingProxyType({name: address for name, address in table.items() if address})
-            return Blas("numpy-openblas64", _core_name(library), found, 64)
+            addresses = MappingProxyType({name: address for name, address in table.items() if address})
+            return Blas("numpy-openblas64", _core_name(library), addresses, 64)
     return None
 
 

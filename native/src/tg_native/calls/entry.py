@@ -141,10 +141,10 @@ def nesting_of(structure: Structure, kinds: Sequence[type] = (list, tuple, dict)
     Beside a dict stand its keys. Where there is more than these kinds, a list of all leaves is what Python is called
     with: beside the call stands what is called.
     """
-    found: list[tuple[Step, object]] = []
+    steps: list[tuple[Step, object]] = []
     if _is_plain(structure.key, kinds):
-        _nest(structure.key, found)
-        return found
+        _nest(structure.key, steps)
+        return steps
 
     def build(leaves: list[Any]) -> Any:
         return structure(iter(leaves))
@@ -165,11 +165,11 @@ def _leaves(key: Any) -> int:
     return 0 if key is None else sum(map(_leaves, key[2]))
 
 
-def _nest(key: Any, found: list[tuple[Step, object]]) -> None:
+def _nest(key: Any, steps: list[tuple[Step, object]]) -> None:
     if key == LEAF:
-        found.append((Step("leaf"), None))
+        steps.append((Step("leaf"), None))
         return
     kind, names, parts = key
     for part in parts:
-        _nest(part, found)
-    found.append((Step(kind.__name__, len(parts)), names if kind is dict else None))
+        _nest(part, steps)
+    steps.append((Step(kind.__name__, len(parts)), names if kind is dict else None))

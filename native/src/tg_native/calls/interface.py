@@ -146,8 +146,8 @@ def _patience(graph: FrozenGraph) -> int:
     0 where their number does not bound the work: an op is more than a pass over its operands, or works on a shape that
     does not fit into that of an input or an output.
     """
-    known = [_factors(graph.symbolic[k].shape) for k in (*range(graph.arity), *graph.outputs)]
-    fitting = {tuple(factors.elements()) for factors in known}
+    counters = [_factors(graph.symbolic[k].shape) for k in (*range(graph.arity), *graph.outputs)]
+    fitting = {tuple(factors.elements()) for factors in counters}
     steps = 1
     for node in graph.nodes:
         if steps > WORK or not (node.op.pointwise or isinstance(node.op, PASSES)):
@@ -157,7 +157,7 @@ def _patience(graph: FrozenGraph) -> int:
             own = _factors(shape)
             if (alike := tuple(own.elements())) in fitting:
                 continue
-            if not any(own <= other for other in known):
+            if not any(own <= other for other in counters):
                 return 0
             fitting.add(alike)
         steps += sum(len(s.program.nodes) for s in node.op.stages) if isinstance(node.op, Loop) else 1

@@ -56,15 +56,15 @@ def bound() -> Mapping[str, int]:
     Raises:
         AttributeError, ImportError: one of them is not there.
     """
-    found = {"ndarray": id(np.ndarray), "float": id(float), "int": id(int), "True": id(True), "False": id(False)}
+    addresses = {"ndarray": id(np.ndarray), "float": id(float), "int": id(int), "True": id(True), "False": id(False)}
     for name in FUNCTIONS:
-        found[name] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+        addresses[name] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
     capsule = importlib.import_module("numpy._core._multiarray_umath")._ARRAY_API
     prototype = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
     address = prototype(("PyCapsule_GetPointer", ctypes.pythonapi))(capsule, None)
     table = ctypes.cast(address, ctypes.POINTER(ctypes.c_void_p))
-    found.update((name, table[place] or 0) for name, place in NUMPY_FUNCTIONS.items())
-    return MappingProxyType(found)
+    addresses.update((name, table[place] or 0) for name, place in NUMPY_FUNCTIONS.items())
+    return MappingProxyType(addresses)
 
 
 def is_layout_known() -> bool:
@@ -104,10 +104,10 @@ def tried(opener: Callable[[], T], make: Callable[[T, Interface, Signature, int]
         make: makes with it what `works` calls.
     """
     try:
-        found = opener() if is_layout_known() else None
+        maker = opener() if is_layout_known() else None
     except (OSError, TgError, AttributeError, ImportError):
         return None
-    return found if found is not None and works(functools.partial(make, found)) else None
+    return maker if maker is not None and works(functools.partial(make, maker)) else None
 
 
 def works(make: Callable[[Interface, Signature, int], Callable[..., Any]]) -> bool:

@@ -209,9 +209,9 @@ class Held(NamedTuple):
 
 def position(number: Index, sizes: Sequence[Index]) -> list[Index]:
     """The indices along axes of these lengths, of an element of a number."""
-    found: list[Index] = []
+    indices: list[Index] = []
     for n in reversed(sizes):
         rest = number // n.most(1)
-        found.append(number - rest * n)
+        indices.append(number - rest * n)
         number = rest
-    return found[::-1]
+    return indices[::-1]

@@ -58,9 +58,9 @@ class Epilogue:
         self.y = self._over_axes(site.temporary(dtype, self.space)) if same is None else same
 
     def _operand(self, value: Value, place: int) -> Value:
-        known = uniform(value)
-        if known is not None:
-            return known._replace(operand=place)
+        number = uniform(value)
+        if number is not None:
+            return number._replace(operand=place)
         return self._over_axes(spread(self.site.memory(value), self.space))
 
     def _over_axes(self, array: Array) -> Array:

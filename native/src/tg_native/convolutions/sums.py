@@ -82,12 +82,12 @@ class Sums(Windows):
 
             def taken(block: Block, *last: Lanes) -> list[Lanes]:
                 factor = terms.wide(kernel.load(w.moved(weight), 1, block))
-                found, mask = terms.values(last), block.mask
+                totals, mask = terms.values(last), block.mask
                 for k, place in enumerate(places):
                     element = terms.wide(kernel.load(place.moved(offset), self.stride, block))
-                    more = terms.fused(found[k], factor, element)
-                    found[k] = more if mask is None else select(mask, more, found[k])
-                return parts(found)
+                    more = terms.fused(totals[k], factor, element)
+                    totals[k] = more if mask is None else select(mask, more, totals[k])
+                return parts(totals)
 
             whole = taps & -self.lanes
             sums = body.fold(0, whole, self.lanes, last, lambda at, *so_far: taken(Block(at), *so_far))

@@ -282,8 +282,8 @@ class Tiles(Windows):
             pairs = zip(terms.values(last), factors, strict=True)
             return parts([terms.fused(total, factor, element) for total, factor in pairs])
 
-        found = body.fold(0, some, 1, parts([terms.zero()] * self.rows), step)
-        for value, r in zip(terms.values(found), rows, strict=True):
+        totals = body.fold(0, some, 1, parts([terms.zero()] * self.rows), step)
+        for value, r in zip(terms.values(totals), rows, strict=True):
             place = sums.moved(r * self.lanes)
             body.store_row(terms.sum(body.load_row(place, whole), value), place, whole)
 
@@ -373,11 +373,11 @@ def _side(kernel: Kernel, dtype: str, lanes: int) -> int:
 
 def _next(position: Sequence[Index], sizes: Sequence[Index]) -> list[Index]:
     """The indices of the next element."""
-    found: list[Index] = []
+    indices: list[Index] = []
     carry = index(position[0].body, 1)
     for at, n in zip(reversed(position), reversed(sizes), strict=True):
         more = at + carry
         is_end = more == n
-        found.append(is_end.choose(0, more))
+        indices.append(is_end.choose(0, more))
         carry = is_end.number()
-    return found[::-1]
+    return indices[::-1]

@@ -183,8 +183,8 @@ class Windows(abc.ABC):
     def number(table: Pointer, at: Index | int) -> Index:
         """A number of a table."""
         with table.body.of(0):
-            found: Any = table.body.load(table.moved(at))
-        return Index(found)
+            value: Any = table.body.load(table.moved(at))
+        return Index(value)
 
     def product(self, numbers: Iterable[Index]) -> Index:
         """The product of some numbers."""
@@ -368,10 +368,10 @@ def _is_short(stride: int | Length) -> bool:
 def _sizes(arrays: tuple[Array, Array, Array], axes: Sequence[Axis]) -> dict[object, int | Length]:
     """Lengths by what they are lengths of: of axes of images and kernels, and strides by array and axis."""
     (images, groups, channels, *_), (_, outer, *_), _ = (v.shape for v in arrays)
-    found: dict[object, int | Length] = {"images": images, "groups": groups, "channels": channels, "outer": outer}
-    found.update(((k, axis), n) for k, v in enumerate(arrays) for axis, n in enumerate(v.strides))
+    sizes: dict[object, int | Length] = {"images": images, "groups": groups, "channels": channels, "outer": outer}
+    sizes.update(((k, axis), n) for k, v in enumerate(arrays) for axis, n in enumerate(v.strides))
     names = ("length", "size", "window", "before", "reach")
-    return found | {(name, k): getattr(axis, name) for k, axis in enumerate(axes) for name in names}
+    return sizes | {(name, k): getattr(axis, name) for k, axis in enumerate(axes) for name in names}
 
 
 def bounded(most: int, lengths: Sequence[int | Length]) -> int:

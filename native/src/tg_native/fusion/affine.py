@@ -117,11 +117,11 @@ def shared_sums(
         shared: the values that all elements share.
     """
     every = _Forms(nodes, dtypes, shared)
-    found = [every.of(number) for number in numbers]
-    counts = Counter(form.factors for form in found)
+    all_forms = [every.of(number) for number in numbers]
+    counts = Counter(form.factors for form in all_forms)
     forms = tuple(
         Affine((number,)) if form.shift is not None and counts[form.factors] == 1 else form
-        for number, form in zip(numbers, found, strict=True)
+        for number, form in zip(numbers, all_forms, strict=True)
     )
     if all(form.factors == (number,) for form, number in zip(forms, numbers, strict=True)):
         return None
@@ -131,9 +131,9 @@ def shared_sums(
 
 def _needed(nodes: Sequence[Node], numbers: set[int]) -> tuple[Node, ...]:
     """The nodes that make some numbers, and what they are made of."""
-    found: list[Node] = []
+    makers: list[Node] = []
     for node in reversed(nodes):
         if not numbers.isdisjoint(node.outputs):
             numbers.update(node.inputs)
-            found.append(node)
-    return tuple(reversed(found))
+            makers.append(node)
+    return tuple(reversed(makers))

@@ -39,11 +39,11 @@ def parted(loops: Sequence[tuple[Loop, int]]) -> dict[int, Parted]:
     for k, (op, arity) in enumerate(loops):
         if sum(len(stage.program.nodes) for stage in op.stages) >= LEAST:
             alike.setdefault((arity, _form(op)), []).append(k)
-    found: dict[int, Parted] = {}
+    by_place: dict[int, Parted] = {}
     for (arity, _), members in alike.items():
         if len(members) > 1:
-            found.update(zip(members, _parted([loops[k][0] for k in members], arity), strict=True))
-    return found
+            by_place.update(zip(members, _parted([loops[k][0] for k in members], arity), strict=True))
+    return by_place
 
 
 def _form(op: Loop) -> object:
@@ -94,14 +94,14 @@ def _parted(loops: Sequence[Loop], arity: int) -> list[Parted]:
     first: list[Place] = []  # where each is read
     places: dict[Place, int] = {}
     for place in numbers[0]:
-        keys = tuple(found[place].key for found in numbers)
+        keys = tuple(by_place[place].key for by_place in numbers)
         if any(key != keys[0] for key in keys):
             places[place] = arity + operands.setdefault(keys, len(operands))
             if len(first) < len(operands):
                 first.append(place)
     return [
-        Parted(_with_operands(op, places), tuple(found[place] for place in first))
-        for op, found in zip(loops, numbers, strict=True)
+        Parted(_with_operands(op, places), tuple(by_place[place] for place in first))
+        for op, by_place in zip(loops, numbers, strict=True)
     ]
 
 
@@ -121,16 +121,16 @@ def _stage(stage: Stage, places: Mapping[tuple[int, int], int]) -> Stage:
     read = {(at, k): n for at, node in enumerate(program.nodes) for k, n in enumerate(node.inputs)}
     types = {added[operand]: program.types[read[place]] for place, operand in places.items()}
     left = dict.fromkeys((*(n for place, n in read.items() if place not in places), *program.outputs))
-    kept = [n for n in left if program.constant(n) is not None]
+    literals = [n for n in left if program.constant(n) is not None]
     first, arity = program.arity + len(program.constants), program.arity + len(added)
-    number = {k: k for k in range(program.arity)} | {n: arity + j for j, n in enumerate(kept)}
-    number.update((n, n - first + arity + len(kept)) for n in range(first, len(program.types)))
+    number = {k: k for k in range(program.arity)} | {n: arity + j for j, n in enumerate(literals)}
+    number.update((n, n - first + arity + len(literals)) for n in range(first, len(program.types)))
     nodes = []
     for at, node in enumerate(program.nodes):
         operands = (added[places[at, k]] if (at, k) in places else number[n] for k, n in enumerate(node.inputs))
         nodes.append(Node(node.op, tuple(operands), tuple(number[n] for n in node.outputs)))
-    every = [*program.input_types, *(types[k] for k in added.values()), *(program.types[n] for n in kept)]
-    constants = [c for n in kept if (c := program.constant(n)) is not None]
+    every = [*program.input_types, *(types[k] for k in added.values()), *(program.types[n] for n in literals)]
+    constants = [c for n in literals if (c := program.constant(n)) is not None]
     names = {number[n]: name for n, name in program.names.items() if n in number}
     graph = (arity, [*every, *program.types[first:]], constants, nodes, [number[n] for n in program.outputs])
     return Stage(FrozenGraph(*graph, (), names, program.origins), (*stage.reads, *added), stage.results)

@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 def divided(frozen: FrozenGraph, chosen: Callable[[Node, Scan], bool]) -> FrozenGraph:
     """The graph with two loops in the place of each of those chosen that can be divided."""
-    found: dict[int, tuple[Scan, Division]] = {}
+    divisions: dict[int, tuple[Scan, Division]] = {}
     for k, node in enumerate(frozen.nodes):
         if isinstance(node.op, Scan):
             division = division_into_numbers(node.op)
             if division is not None and chosen(node, node.op):
-                found[k] = node.op, division
-    if not found:
+                divisions[k] = node.op, division
+    if not divisions:
         return frozen
     copy = _Copy(frozen)
     for k, node in enumerate(frozen.nodes):
-        if k in found:
-            copy.divide(k, *found[k])
+        if k in divisions:
+            copy.divide(k, *divisions[k])
         else:
             copy.add(k, node.op, [copy.number[v] for v in node.inputs], node.outputs, ())
     return copy.finished()
@@ -47,8 +47,8 @@ def division_into_numbers(op: Scan) -> Division | None:
     single = [j for j, v in enumerate(body.outputs) if not body.types[v].ndim]
     if not single:
         return None
-    given = [k for k in range(n, first) if not body.types[k].ndim]
-    division = division_of(op, [j for j in single if j < n], given, _is_simple)
+    scalars = [k for k in range(n, first) if not body.types[k].ndim]
+    division = division_of(op, [j for j in single if j < n], scalars, _is_simple)
     if division is None or len(division.alone) + len(division.traces) < len(single):
         return None
     return division
@@ -86,9 +86,9 @@ class _Copy:
         read = [op.body.types[v].with_shape((op.length,)) for v in division.numbers]
         traced: Sequence[int] = ()
         for half, more in zip(halves(op, division), (read, ()), strict=True):
-            given = [self.number[operands[v]] if v >= 0 else traced[~v] for v in half.operands]
+            arguments = [self.number[operands[v]] if v >= 0 else traced[~v] for v in half.operands]
             results = [node.outputs[j] for j in half.results]
-            self.add(k, half.op, [*(self.number[v] for v in lengths), *given], results, more)
+            self.add(k, half.op, [*(self.number[v] for v in lengths), *arguments], results, more)
             traced = self.nodes[-1].outputs[half.op.carries :]
 
     def finished(self) -> FrozenGraph:

@@ -182,8 +182,8 @@ class _Search:
             if k in self.found:
                 below, op = self.found[k]
                 inputs = (*frozen.nodes[below.convolution].inputs, *inputs[: op.place], *inputs[op.place + 1 :])
-                made = frozen.origins.get(below.convolution, Origin())
-                origin = Origin((*made.locs, *origin.locs), (*made.rules, *origin.rules, NAME))
+                earlier = frozen.origins.get(below.convolution, Origin())
+                origin = Origin((*earlier.locs, *origin.locs), (*earlier.rules, *origin.rules, NAME))
             operands = tuple(writer.number[n] for n in inputs)
             types = [frozen.types[n] for n in node.outputs]
             for n, new in zip(node.outputs, writer.add(op, operands, types, origin), strict=True):

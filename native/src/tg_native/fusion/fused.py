@@ -114,12 +114,12 @@ class Rebuild:
         """Make loops equal that are but for numbers, which become operands: they are single constants of the graph."""
         number = {c.key: self.frozen.arity + k for k, c in enumerate(self.frozen.constants)}
         places = [*self.made]
-        found = parted([(made.op, len(made.operands)) for made in self.made.values()])
-        for k, (op, numbers) in found.items():
-            made = self.made[places[k]]
+        parts = parted([(entry.op, len(entry.operands)) for entry in self.made.values()])
+        for k, (op, numbers) in parts.items():
+            entry = self.made[places[k]]
             if all(c.key in number for c in numbers):
-                operands = (*made.operands, *(Operand(number[c.key]) for c in numbers))
-                self.made[places[k]] = made._replace(op=op, operands=operands)
+                operands = (*entry.operands, *(Operand(number[c.key]) for c in numbers))
+                self.made[places[k]] = entry._replace(op=op, operands=operands)
 
     def run(self) -> FrozenGraph:
         """The new graph."""
@@ -137,13 +137,13 @@ class Rebuild:
         return writer.graph()
 
     def _add_loop(self, writer: Writer, p: int) -> None:
-        made = self.made[p]
+        entry = self.made[p]
         origin = self._origin(self.plans[p])
-        operands = tuple(writer.viewed(operand, origin) for operand in made.operands)
-        loop = made.op
+        operands = tuple(writer.viewed(operand, origin) for operand in entry.operands)
+        loop = entry.op
         results = [r for stage in loop.stages for r in stage.results if r.stored]
-        types = [self._stored_type(loop, r, n) for r, (n, *_) in zip(results, made.stored, strict=True)]
-        for r, numbers, new in zip(results, made.stored, writer.add(loop, operands, types, origin), strict=True):
+        types = [self._stored_type(loop, r, n) for r, (n, *_) in zip(results, entry.stored, strict=True)]
+        for r, numbers, new in zip(results, entry.stored, writer.add(loop, operands, types, origin), strict=True):
             for n in numbers:
                 writer.call(n, writer.restored(new, r, self.frozen.types[n], origin))
 
@@ -180,11 +180,11 @@ class Writer:
 
     def add(self, op: Op, operands: tuple[int, ...], types: Sequence[TensorType], origin: Origin) -> list[int]:
         """The numbers of the results of a new node."""
-        found = list(range(len(self.types), len(self.types) + len(types)))
+        numbers = list(range(len(self.types), len(self.types) + len(types)))
         self.origins[len(self.nodes)] = origin
-        self.nodes.append(Node(op, operands, tuple(found)))
+        self.nodes.append(Node(op, operands, tuple(numbers)))
         self.types.extend(types)
-        return found
+        return numbers
 
     def call(self, old: int, new: int) -> None:
         """Say what a value of the old graph is now."""
@@ -213,11 +213,11 @@ class Writer:
         return self._view(ExpandDims(put), number, origin) if put else number
 
     def _view(self, op: Op, number: int, origin: Origin) -> int:
-        known = self._views.get((op, number))
-        if known is None:
-            (known,) = self.add(op, (number,), op.infer(self.types[number]), origin)
-            self._views[op, number] = known
-        return known
+        view = self._views.get((op, number))
+        if view is None:
+            (view,) = self.add(op, (number,), op.infer(self.types[number]), origin)
+            self._views[op, number] = view
+        return view
 
     def graph(self) -> FrozenGraph:
         """The graph that has been written."""
@@ -257,9 +257,9 @@ class _Draft:
     def earlier(self, number: int, stage: int) -> int | None:
         """The value of an earlier stage that a value is, seen through axes of length 1."""
         while True:
-            made = self.stage_of.get(number)
-            if made is not None:
-                return number if made < stage else None
+            own = self.stage_of.get(number)
+            if own is not None:
+                return number if own < stage else None
             k = self.maker.get(number)
             if k is None or not is_view(self.frozen.nodes[k]):
                 return None
@@ -270,11 +270,11 @@ class _Draft:
         place: dict[int, int] = {}  # value -> its place among the results of all stages
         stages, stored, count = [], list[tuple[int, ...]](), 0
         for stage in self.stages:
-            made, values = stage.finish(place, demanded)
+            new_stage, values = stage.finish(place, demanded)
             place.update((n, count + at) for at, numbers in enumerate(values) for n in numbers)
             count += len(values)
-            stored += [tuple(numbers) for numbers, r in zip(values, made.results, strict=True) if r.stored]
-            stages.append(made)
+            stored += [tuple(numbers) for numbers, r in zip(values, new_stage.results, strict=True) if r.stored]
+            stages.append(new_stage)
         return _Made(Loop(self._extents(), self.plan.outer, tuple(stages)), tuple(self.operands), tuple(stored))
 
     def _extents(self) -> tuple[int | None, ...]:
@@ -352,10 +352,10 @@ class _Program:
     def finish(self, results: Mapping[int, int], demanded: set[int]) -> tuple[Stage, list[list[int]]]:
         """The stage, and the values of the graph that its results are; `results` are those of the stages before."""
         frozen = self.frozen
-        given = [r for r in dict.fromkeys(self.reading.values()) if r.kind in ("element", "table", "earlier")]
+        inputs = [r for r in dict.fromkeys(self.reading.values()) if r.kind in ("element", "table", "earlier")]
         constants = [r for r in dict.fromkeys(self.reading.values()) if r.kind == "constant"]
-        types = [self._type(r) for r in (*given, *constants)]
-        place: dict[_Read, int] = {r: k for k, r in enumerate((*given, *constants))}
+        types = [self._type(r) for r in (*inputs, *constants)]
+        place: dict[_Read, int] = {r: k for k, r in enumerate((*inputs, *constants))}
         steps, names, origins = list[Node](), dict[int, str](), dict[int, Origin]()
         for k in self.plan.nodes:
             node = frozen.nodes[k]
@@ -372,12 +372,12 @@ class _Program:
             origins[len(steps)] = frozen.origins.get(k, Origin())
             steps.append(Node(node.op, operands, (len(types),)))
             types.append(frozen.types[out].with_shape(()))
-        names.update((k, name) for k, r in enumerate(given) if (name := self._name(r)) is not None)
-        found, values, outputs = self._results(place, demanded)
+        names.update((k, name) for k, r in enumerate(inputs) if (name := self._name(r)) is not None)
+        stage_results, values, outputs = self._results(place, demanded)
         data = [c for r in constants if (c := one_number(frozen, r.number)) is not None]
-        program = FrozenGraph(len(given), types, data, steps, outputs, (), names, origins)
-        reads = tuple(~results[r.number] if r.kind == "earlier" else r.number for r in given)
-        return Stage(program, reads, tuple(found)), values
+        program = FrozenGraph(len(inputs), types, data, steps, outputs, (), names, origins)
+        reads = tuple(~results[r.number] if r.kind == "earlier" else r.number for r in inputs)
+        return Stage(program, reads, tuple(stage_results)), values
 
     def _type(self, read: _Read) -> TensorType:
         types = self.frozen.types
@@ -399,32 +399,32 @@ class _Program:
         def output(number: int) -> int:
             return outputs.setdefault(number, len(outputs))
 
-        found, values, kept = list[Result](), list[list[int]](), dict[int, int]()
+        results, values, by_value = list[Result](), list[list[int]](), dict[int, int]()
         for k in self.plan.nodes:
             node = self.frozen.nodes[k]
             (out,) = node.outputs
-            given = [place.get(self.reading[k, i], 0) for i in range(len(node.inputs))]
+            places = [place.get(self.reading[k, i], 0) for i in range(len(node.inputs))]
             if type(node.op) is Reduce:
                 axes = dropped_axes(self.frozen, node)
-                found.append(Result(output(given[0]), node.op.fn, axes, None, (), out in demanded))
+                results.append(Result(output(places[0]), node.op.fn, axes, None, (), out in demanded))
             elif type(node.op) is Scatter:
-                _, value, *at = (output(n) if i else 0 for i, n in enumerate(given))
+                _, value, *at = (output(n) if i else 0 for i, n in enumerate(places))
                 base = self.reading[k, 0].number
-                found.append(Result(value, node.op.fn, (), base, tuple(at), out in demanded))
+                results.append(Result(value, node.op.fn, (), base, tuple(at), out in demanded))
             elif out in demanded or out in self.draft.across:
                 value = output(place[_Read("step", out)])
                 result = Result(value, None, (), None, (), out in demanded)
-                if value in kept:  # it is kept already: this one is a view of it
-                    place_of = kept[value]
-                    found[place_of] = result if result.stored else found[place_of]
+                if value in by_value:  # it is kept already: this one is a view of it
+                    place_of = by_value[value]
+                    results[place_of] = result if result.stored else results[place_of]
                     values[place_of].append(out)
                     continue
-                kept[value] = len(found)
-                found.append(result)
+                by_value[value] = len(results)
+                results.append(result)
             else:
                 continue
             values.append([out])
-        return found, values, list(outputs)
+        return results, values, list(outputs)
 
 
 class _Read(NamedTuple):

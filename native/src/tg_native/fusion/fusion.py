@@ -115,10 +115,10 @@ class Grouping:
         self.symbolic = resolved(frozen)
         self.is_end = [False] * len(frozen.nodes)
         self.spaces: list[Space | None] = []
-        known: dict[Space | None, Space | None] = {}  # so that equal ones are one object
+        canonical: dict[Space | None, Space | None] = {}  # so that equal ones are one object
         for k, node in enumerate(frozen.nodes):
             space = self._space(k, node)
-            self.spaces.append(known.setdefault(space, space))
+            self.spaces.append(canonical.setdefault(space, space))
         self.kept = frozenset(kept_values(frozen))
         self.checked = self._first_checks()
         self.read = [self._read_arrays(k) for k in range(len(frozen.nodes))]
@@ -173,7 +173,7 @@ class Grouping:
 
     def _without_ones(self, number: int) -> Space:
         pairs = zip(self.frozen.types[number].shape, self.symbolic[number], strict=True)
-        return tuple(key(n) for known, n in pairs if known != 1)
+        return tuple(key(n) for length, n in pairs if length != 1)
 
     def _is_aligned(self, node: Node, out: int) -> bool:
         """Whether where the result has length 1 its operands are known to."""
@@ -188,15 +188,15 @@ class Grouping:
 
     def _first_checks(self) -> list[int]:
         """Of each node the first check that needs it, `UNCHECKED` if none does: it runs just before that one."""
-        found = [UNCHECKED] * len(self.frozen.nodes)
+        first = [UNCHECKED] * len(self.frozen.nodes)
         for k, check in enumerate(self.frozen.checks):
             stack = [self.maker[n] for n in (check.condition, *check.values) if n in self.maker]
             while stack:
                 top = stack.pop()
-                if found[top] == UNCHECKED:
-                    found[top] = k
+                if first[top] == UNCHECKED:
+                    first[top] = k
                     stack.extend(self.maker[n] for n in self.frozen.nodes[top].inputs if n in self.maker)
-        return found
+        return first
 
     def feeds(self, below: int, k: int, place: int) -> bool:
         """Whether node k reads node `below`, as its operand `place`, element by element inside of one loop."""
@@ -245,15 +245,15 @@ class Grouping:
 
     def _latest(self, k: int, users: Sequence[tuple[int, bool]], readers: dict[object, list[int]]) -> int | None:
         """The level to move a node to, None to leave it."""
-        kept = self.frozen.nodes[k].outputs[0] in self.kept
+        is_kept = self.frozen.nodes[k].outputs[0] in self.kept
         inside = {self.levels[u] for u, within in users if within}
         if inside:
-            alone = len(inside) == 1 and not kept and all(within for _, within in users)
+            alone = len(inside) == 1 and not is_kept and all(within for _, within in users)
             return inside.pop() if alone else None
         feeding = self._feeding(k)
         if feeding and not self.is_end[k]:
             return None
-        limit = min((self.levels[u] - 1 for u, _ in users), default=self.levels[k] if not kept else len(self.levels))
+        limit = min((self.levels[u] - 1 for u, _ in users), default=self.levels[k] if not is_kept else len(self.levels))
         if feeding:  # what feeds an end is stored for the later loop otherwise, or computed there alone
             each = [{self.levels[u] for u, within in self.users[below] if within and u != k} for below in feeding]
             later: Iterable[int] = set.intersection(*each)
@@ -291,11 +291,11 @@ class Grouping:
                 below = self.maker.get(number)
                 if below is not None and self.feeds(below, k, place) and self.levels[below] == self.levels[k]:
                     _join(parent, below, k)
-        found: dict[int, list[int]] = {}
+        by_root: dict[int, list[int]] = {}
         for k, space in enumerate(self.spaces):
             if space is not None:
-                found.setdefault(_root(parent, k), []).append(k)
-        return [group for nodes in found.values() for group in self._split(nodes)]
+                by_root.setdefault(_root(parent, k), []).append(k)
+        return [group for nodes in by_root.values() for group in self._split(nodes)]
 
     def _split(self, nodes: list[int]) -> Iterable[Group]:
         space = self.spaces[nodes[0]]
@@ -312,12 +312,12 @@ class Grouping:
     def _last_readers(self, nodes: Sequence[int]) -> list[int]:
         """Of each node the place of the last one that reads it; far behind all where its result is stored anyway."""
         place = {k: at for at, k in enumerate(nodes)}
-        found: list[int] = []
+        last: list[int] = []
         for at, k in enumerate(nodes):
             inside = all(within and u in place for u, within in self.users[k])
             is_read = inside and self.kept.isdisjoint(self.frozen.nodes[k].outputs)
-            found.append(max((place[u] for u, _ in self.users[k]), default=at) if is_read else 2 * len(nodes))
-        return found
+            last.append(max((place[u] for u, _ in self.users[k]), default=at) if is_read else 2 * len(nodes))
+        return last
 
     def _end(self, nodes: Sequence[int], last: Sequence[int], start: int) -> int:
         """Where a group ends that begins at a place.

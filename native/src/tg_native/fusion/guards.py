@@ -88,14 +88,14 @@ def _read(grouping: Grouping, group: Group) -> set[int]:
 
 def _ancestors(grouping: Grouping, values: Iterable[int]) -> set[int]:
     """The nodes that values need."""
-    found: set[int] = set()
+    ancestors: set[int] = set()
     stack = [grouping.maker[n] for n in values if n in grouping.maker]
     while stack:
         k = stack.pop()
-        if k not in found:
-            found.add(k)
+        if k not in ancestors:
+            ancestors.add(k)
             stack.extend(grouping.maker[n] for n in grouping.frozen.nodes[k].inputs if n in grouping.maker)
-    return found
+    return ancestors
 
 
 def _with_last(grouping: Grouping, late: set[int]) -> FrozenGraph:
@@ -103,10 +103,10 @@ def _with_last(grouping: Grouping, late: set[int]) -> FrozenGraph:
     frozen = grouping.frozen
     if not late:
         return frozen
-    known = {n for k in late for n in frozen.nodes[k].outputs}
+    numbers = {n for k in late for n in frozen.nodes[k].outputs}
     for node in frozen.nodes:
-        if not known.isdisjoint(node.inputs):
-            known.update(node.outputs)
-    checks = sorted(frozen.checks, key=lambda c: not known.isdisjoint((c.condition, *c.values)))
+        if not numbers.isdisjoint(node.inputs):
+            numbers.update(node.outputs)
+    checks = sorted(frozen.checks, key=lambda c: not numbers.isdisjoint((c.condition, *c.values)))
     graph = (frozen.arity, frozen.types, frozen.constants, frozen.nodes, frozen.outputs, checks)
     return FrozenGraph(*graph, frozen.names, frozen.origins, frozen.assumed)

@@ -72,7 +72,7 @@ def interchanged(frozen: FrozenGraph) -> FrozenGraph:
         return frozen
     frozen = _divided(frozen, _read_in(frozen))
     shapes, read = resolved(frozen), _read_in(frozen)
-    found: list[_Steps] = []
+    loops: list[_Steps] = []
     for k, node in enumerate(frozen.nodes):
         steps = None
         if isinstance(node.op, Scan):
@@ -80,8 +80,8 @@ def interchanged(frozen: FrozenGraph) -> FrozenGraph:
         elif isinstance(node.op, While):
             steps = _steps_of_while(k, node, node.op, shapes, read)
         if steps is not None:
-            found.append(steps)
-    return _Rebuild(frozen, _groups(frozen, found), read).run() if found else frozen
+            loops.append(steps)
+    return _Rebuild(frozen, _groups(frozen, loops), read).run() if loops else frozen
 
 
 def _read_in(frozen: FrozenGraph) -> set[int]:
@@ -112,21 +112,23 @@ def _steps(k: int, node: Node, op: Scan, shapes: Sequence[tuple[Any, ...]], read
     """
     body, n = op.body, op.carries
     operands = node.inputs[op.first :]
-    given = [shapes[number][1:] if n <= j < n + op.sequences else shapes[number] for j, number in enumerate(operands)]
-    space = next((shape for shape in given[:n] if shape), None)
+    operand_shapes = [
+        shapes[number][1:] if n <= j < n + op.sequences else shapes[number] for j, number in enumerate(operands)
+    ]
+    space = next((shape for shape in operand_shapes[:n] if shape), None)
     if space is None or body.checks or any(map(is_one, space)):
         return None
     keys = tuple(map(key, space))
-    if any(shape and tuple(map(key, shape)) != keys for shape in given):
+    if any(shape and tuple(map(key, shape)) != keys for shape in operand_shapes):
         return None
     single = {j for j, number in enumerate(body.outputs) if not body.types[number].ndim}
     if read is not None and any(node.outputs[j] in read for j in single):
         return None  # one number for all elements is computed once
-    kept = tuple(j for j in range(len(body.outputs)) if j < n or j not in single)
-    if any(tuple(map(key, shapes[node.outputs[j]][1:])) != keys for j in kept if j >= n):
+    results = tuple(j for j in range(len(body.outputs)) if j < n or j not in single)
+    if any(tuple(map(key, shapes[node.outputs[j]][1:])) != keys for j in results if j >= n):
         return None
-    program = _program(body, [body.outputs[j] for j in kept], len(space))
-    return _Steps(k, op, program, keys, kept) if program is not None else None
+    program = _program(body, [body.outputs[j] for j in results], len(space))
+    return _Steps(k, op, program, keys, results) if program is not None else None
 
 
 def _steps_of_while(k: int, node: Node, op: While, shapes: Sequence[tuple[Any, ...]], read: set[int]) -> _Steps | None:
@@ -135,19 +137,19 @@ def _steps_of_while(k: int, node: Node, op: While, shapes: Sequence[tuple[Any, .
     Then each could run by itself. How many steps were made in all nobody may ask.
     """
     body, n = op.body, op.carries
-    given = [shapes[number] for number in node.inputs]
-    space = given[0] if n else ()
+    operand_shapes = [shapes[number] for number in node.inputs]
+    space = operand_shapes[0] if n else ()
     keys = tuple(map(key, space))
     if not space or op.inner_descriptors or any(map(is_one, space)) or node.outputs[n] in read:
         return None
-    if not all(given[:n]) or any(shape and tuple(map(key, shape)) != keys for shape in given):
+    if not all(operand_shapes[:n]) or any(shape and tuple(map(key, shape)) != keys for shape in operand_shapes):
         return None
     goes_on = _asked_in_body(op, len(space))
-    kept = [j for j in range(len(body.outputs)) if j < n or node.outputs[j + 1] in read]
-    if goes_on is None or not all(_stays(body, j, goes_on, n) for j in kept):
+    live = [j for j in range(len(body.outputs)) if j < n or node.outputs[j + 1] in read]
+    if goes_on is None or not all(_stays(body, j, goes_on, n) for j in live):
         return None
-    program = _program(body, [*(body.outputs[j] for j in kept), goes_on], len(space))
-    results = tuple(j if j < n else j + 1 for j in kept)  # behind the carries there is the number of steps
+    program = _program(body, [*(body.outputs[j] for j in live), goes_on], len(space))
+    results = tuple(j if j < n else j + 1 for j in live)  # behind the carries there is the number of steps
     return _Steps(k, op, program, keys, results) if program is not None else None
 
 
@@ -162,9 +164,9 @@ def _asked_in_body(op: While, rank: int) -> int | None:
     numbers = {c.key: body.arity + k for k, c in enumerate(body.constants)}
     same.update((condition.arity + k, numbers[c.key]) for k, c in enumerate(condition.constants) if c.key in numbers)
     for node in condition.nodes:
-        found = table.get((node.op, tuple(same.get(k, -1) for k in node.inputs)))
-        if found is not None:
-            same[node.outputs[0]] = found
+        number = table.get((node.op, tuple(same.get(k, -1) for k in node.inputs)))
+        if number is not None:
+            same[node.outputs[0]] = number
     return same.get(last.inputs[0])
 
 
@@ -173,7 +175,7 @@ def _stays(body: FrozenGraph, j: int, goes_on: int, carries: int) -> bool:
     number = body.outputs[j]
     if number == j < carries:
         return True
-    makers = {made: node for node in body.nodes for made in node.outputs}
+    makers = {entry: node for node in body.nodes for entry in node.outputs}
     node = makers.get(number)
     if node is not None and node.op is where.op and node.inputs[0] == goes_on:
         other = node.inputs[2]
@@ -181,8 +183,8 @@ def _stays(body: FrozenGraph, j: int, goes_on: int, carries: int) -> bool:
     if node is None or node.op is not add.op or j >= carries or is_inexact(body.types[j].dtype):
         return False
     (count,) = [v for v in node.inputs if v != j] or (j,)
-    made = makers.get(count)
-    return made is not None and type(made.op) is Cast and made.inputs[0] == goes_on
+    entry = makers.get(count)
+    return entry is not None and type(entry.op) is Cast and entry.inputs[0] == goes_on
 
 
 def _is_zero(body: FrozenGraph, number: int, makers: Mapping[int, Node]) -> bool:
@@ -233,8 +235,8 @@ def _program(body: FrozenGraph, outputs: Sequence[int], rank: int) -> FrozenGrap
         nodes.append(Node(node.op, tuple(new[v] for v in node.inputs), (len(types),)))
         types.append(body.types[out].with_shape(()))
     names = {new[number]: name for number, name in body.names.items() if number in new and number in needed}
-    given = [c for _, c in constants]
-    return FrozenGraph(body.arity, types, given, nodes, [new[number] for number in outputs], (), names, origins)
+    literals = [c for _, c in constants]
+    return FrozenGraph(body.arity, types, literals, nodes, [new[number] for number in outputs], (), names, origins)
 
 
 def _is_of_elements(node: Node, body: FrozenGraph, rank: int) -> bool:
@@ -261,9 +263,9 @@ def _one_number(constant: Constant) -> Constant | None:
 # --- which of them together ------------------------------------------------------------------------------------------
 
 
-def _groups(frozen: FrozenGraph, found: Sequence[_Steps]) -> list[list[_Steps]]:
+def _groups(frozen: FrozenGraph, loops: Sequence[_Steps]) -> list[list[_Steps]]:
     """The loops, those together that read what others trace or end with, by element, and nothing else of them."""
-    steps_of = {steps.node: steps for steps in found}
+    steps_of = {steps.node: steps for steps in loops}
     groups: list[list[_Steps]] = []
     group_of: dict[int, int] = {}  # by node
     results: dict[int, tuple[int, bool]] = {}  # of each result the group, and whether it is a trace
@@ -385,7 +387,7 @@ class _Rebuild:
         places = {number: k for k, number in enumerate(counts)}  # of operands
         sizes = len(places)
         operands: dict[tuple[int, bool], int] = {}  # by value and role: one vector may be a sequence and be read whole
-        made: dict[int, tuple[int, int]] = {}  # results of the stages so far
+        sources: dict[int, tuple[int, int]] = {}  # results of the stages so far
         drafts: list[Draft] = []
         for steps in group:
             node, op = frozen.nodes[steps.node], steps.op
@@ -393,9 +395,11 @@ class _Rebuild:
             for k, number in enumerate(node.inputs[steps.first :]):
                 is_sequence = op.carries <= k < op.carries + steps.sequences
                 place = sizes + len(operands)
-                reads.append(made[number] if number in made else operands.setdefault((number, is_sequence), place))
+                reads.append(
+                    sources[number] if number in sources else operands.setdefault((number, is_sequence), place)
+                )
             results = [node.outputs[j] for j in steps.kept]
-            made.update((number, (len(drafts), j)) for j, number in enumerate(results))
+            sources.update((number, (len(drafts), j)) for j, number in enumerate(results))
             reverse = isinstance(op, Scan) and op.reverse
             count = (steps.length, places[node.inputs[0]] if steps.first else -1)
             parts = (steps.program, op.carries, steps.sequences, count, reads, results)

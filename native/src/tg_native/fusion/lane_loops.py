@@ -58,22 +58,22 @@ class LaneStage(Op):
         """The number of steps, given the operands, of which sizes are numbers; None if nothing says it."""
         return self.length if self.count < 0 else operands[self.count]
 
-    def perform_on(self, given: Sequence[Array], length: int | None, space: tuple[int, ...]) -> list[Array]:
+    def perform_on(self, arrays: Sequence[Array], length: int | None, space: tuple[int, ...]) -> list[Array]:
         """All results, from what the program is given as whole arrays."""
         n = self.carries
-        carries = [np.broadcast_to(v, space) for v in given[:n]]
+        carries = [np.broadcast_to(v, space) for v in arrays[:n]]
         dtypes = [self.program.types[k].numpy_dtype for k in self.program.outputs[: len(self.stored)]]
         traces = [np.zeros((length or 0, *space), dtype) for dtype in dtypes[n:]]
         for t in itertools.count() if length is None else range(length):
             place = length - 1 - t if self.reverse and length is not None else t
-            slices = [v[place] for v in given[n : n + self.sequences]]
-            found = interpret(self.program, [*carries, *slices, *given[n + self.sequences :]])
+            slices = [v[place] for v in arrays[n : n + self.sequences]]
+            results = interpret(self.program, [*carries, *slices, *arrays[n + self.sequences :]])
             if self.asks:
-                if not found[-1].any():
+                if not results[-1].any():
                     break
-                found = found[:-1]
-            carries = [np.broadcast_to(v, space) for v in found[:n]]
-            for trace, v in zip(traces, found[n:], strict=True):
+                results = results[:-1]
+            carries = [np.broadcast_to(v, space) for v in results[:n]]
+            for trace, v in zip(traces, results[n:], strict=True):
                 trace[place] = v
         return [*(v.copy() for v in carries), *traces]
 
@@ -113,38 +113,38 @@ class LaneLoop(Op):
 
     def space(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """The lengths of the space, for operands of these types; they are required to agree."""
-        found: tuple[Any, ...] = ()
+        lengths: tuple[Any, ...] = ()
         for stage, k, read in self.read_operands:
             shape = inputs[read].shape
             if stage.is_sequence(k):
                 require_same(stage.steps(inputs), shape[0], lambda: "scan: the length and that of a sequence")
                 shape = shape[1:]
             if shape:
-                pairs = zip(found or shape, shape, strict=True)
-                found = tuple(require_same(a, b, lambda: "scan: the elements of a step") for a, b in pairs)
-        return found
+                pairs = zip(lengths or shape, shape, strict=True)
+                lengths = tuple(require_same(a, b, lambda: "scan: the elements of a step") for a, b in pairs)
+        return lengths
 
     def infer(self, *inputs: Any) -> tuple[TensorType, ...]:
         """The types of what the stages store."""
         space = self.space(inputs)
-        found = []
+        types = []
         for stage in self.stages:
             for k, (number, is_stored) in enumerate(zip(stage.program.outputs, stage.stored, strict=False)):
                 if is_stored:
                     shape = space if k < stage.carries else (stage.steps(inputs), *space)
-                    found.append(TensorType(stage.program.types[number].dtype, shape))
-        return tuple(found)
+                    types.append(TensorType(stage.program.types[number].dtype, shape))
+        return tuple(types)
 
     def perform(self, *arrays: Array) -> tuple[Array, ...]:
         """Stage by stage, each on whole arrays."""
         space = self.space(arrays)
-        found: list[Array] = []
+        results: list[Array] = []
         for stage in self.stages:
-            given = [arrays[k] if k >= 0 else found[~k] for k in stage.reads]
+            operands = [arrays[k] if k >= 0 else results[~k] for k in stage.reads]
             length = stage.steps(arrays)
-            found += stage.perform_on(given, None if length is None else int(length), space)
+            results += stage.perform_on(operands, None if length is None else int(length), space)
         stored = [is_stored for stage in self.stages for is_stored in stage.stored]
-        return tuple(v for v, is_stored in zip(found, stored, strict=True) if is_stored)
+        return tuple(v for v, is_stored in zip(results, stored, strict=True) if is_stored)
 
 
 FAMILY = Family("lane_loop", ops=(LaneStage, LaneLoop), is_lowered=True)

@@ -82,27 +82,27 @@ class Stage(Op):
     reads: tuple[int, ...]
     results: tuple[Result, ...]
 
-    def elements(self, given: Sequence[Any]) -> list[Any]:
+    def elements(self, inputs: Sequence[Any]) -> list[Any]:
         """Those of what the program is given that it reads element by element."""
-        return [v for v, t in zip(given, self.program.input_types, strict=True) if not t.ndim]
+        return [v for v, t in zip(inputs, self.program.input_types, strict=True) if not t.ndim]
 
-    def infer_results(self, given: Sequence[TensorType], operands: Sequence[TensorType]) -> list[TensorType]:
+    def infer_results(self, inputs: Sequence[TensorType], operands: Sequence[TensorType]) -> list[TensorType]:
         """The types of the results, for what the program is given and the loop's operands."""
-        shape = broadcast_shapes("loop", self.elements(given))
+        shape = broadcast_shapes("loop", self.elements(inputs))
         return [r.infer_from(self.program, shape, operands) for r in self.results]
 
-    def perform_results(self, given: Sequence[Array], operands: Sequence[Array]) -> list[Array]:
+    def perform_results(self, inputs: Sequence[Array], operands: Sequence[Array]) -> list[Array]:
         """The program interpreted on whole arrays, then each result."""
-        shape = np.broadcast_shapes(*(a.shape for a in self.elements(given)))
-        values = [np.broadcast_to(y, shape) for y in interpret(self.program, _aligned(self.program, given, shape))]
+        shape = np.broadcast_shapes(*(a.shape for a in self.elements(inputs)))
+        values = [np.broadcast_to(y, shape) for y in interpret(self.program, _aligned(self.program, inputs, shape))]
         return [r.perform_on(values, operands) for r in self.results]
 
 
-def _aligned(program: FrozenGraph, given: Sequence[Array], shape: tuple[int, ...]) -> list[Array]:
+def _aligned(program: FrozenGraph, inputs: Sequence[Array], shape: tuple[int, ...]) -> list[Array]:
     """Operands read element by element, repeated where positions may be among them: `Gather` wants one shape."""
     if all(not t.ndim for t in program.input_types):
-        return list(given)
-    pairs = zip(given, program.input_types, strict=True)
+        return list(inputs)
+    pairs = zip(inputs, program.input_types, strict=True)
     return [a if t.ndim else np.broadcast_to(a, shape) for a, t in pairs]
 
 
@@ -145,16 +145,16 @@ class Loop(Op):
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The types of what the stages store."""
-        found: list[TensorType] = []
+        types: list[TensorType] = []
         spaces: list[TensorType] = []
         for stage in self.stages:
-            given = [inputs[k] if k >= 0 else found[~k] for k in stage.reads]
-            spaces += stage.elements(given)
-            found += stage.infer_results(given, inputs)
+            program_inputs = [inputs[k] if k >= 0 else types[~k] for k in stage.reads]
+            spaces += stage.elements(program_inputs)
+            types += stage.infer_results(program_inputs, inputs)
         space = broadcast_shapes("loop", spaces)
         for extent, n in zip(self.extents, space, strict=True):
             require_same(extent, n, lambda: "loop")
-        return tuple(self._with_extents(t, r) for t, r in zip(found, self._results(), strict=True) if r.stored)
+        return tuple(self._with_extents(t, r) for t, r in zip(types, self._results(), strict=True) if r.stored)
 
     def _with_extents(self, t: TensorType, result: Result) -> TensorType:
         if result.into is not None:
@@ -167,10 +167,10 @@ class Loop(Op):
 
     def perform(self, *arrays: Array) -> tuple[Array, ...]:
         """Stage by stage, each on whole arrays."""
-        found: list[Array] = []
+        results: list[Array] = []
         for stage in self.stages:
-            found += stage.perform_results([arrays[k] if k >= 0 else found[~k] for k in stage.reads], arrays)
-        return tuple(y for y, r in zip(found, self._results(), strict=True) if r.stored)
+            results += stage.perform_results([arrays[k] if k >= 0 else results[~k] for k in stage.reads], arrays)
+        return tuple(y for y, r in zip(results, self._results(), strict=True) if r.stored)
 
 
 FAMILY = Family("loop", ops=(Result, Stage, Loop), is_lowered=True)

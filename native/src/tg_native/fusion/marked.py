@@ -40,17 +40,19 @@ def _read_off(view: View) -> dict[int, Variable]:
                 sums.setdefault(_places(node, op), []).append(node)
             elif op.fn is None and _repeats(node.inputs[0], False) and _repeats(node.inputs[1], True):
                 masks.append(node)
-    found: dict[int, Variable] = {}
+    replacements: dict[int, Variable] = {}
     for mask in masks:
         (marked,) = view.results(mask)
         for node in sums.get(_places(mask, mask.op), ()):
             (total,) = view.results(node)
             if total.type.ndim == marked.type.ndim and all(map(same, total.shape, marked.shape)):
-                made = _from_below(node)
-                found[id(total)] = add(made, _zero(made))
-                found[id(marked)] = logical_not(logical_and(equal(made, _zero(made)), signbit(made)))
+                sum_below = _from_below(node)
+                replacements[id(total)] = add(sum_below, _zero(sum_below))
+                replacements[id(marked)] = logical_not(
+                    logical_and(equal(sum_below, _zero(sum_below)), signbit(sum_below))
+                )
                 break
-    return found
+    return replacements
 
 
 def _places(node: Apply, op: Any) -> tuple[object, ...]:

@@ -93,59 +93,59 @@ def _resume(later: Draft, first: Draft, s: int) -> None:
     for k in range(program.arity):
         if k < later.carries or k in needed:
             groups[later.kind(k)].append(k)
-    given = dict(enumerate(later.reads)) | {k: (s, first.traced(same[k])) for k in taken}
+    reads = dict(enumerate(later.reads)) | {k: (s, first.traced(same[k])) for k in taken}
     order = [*groups[0], *groups[1], *taken, *groups[2]]
     later.program = with_parts(program, order, program.outputs)
     later.sequences = len(groups[1]) + len(taken)
-    later.reads = [given[k] for k in order]
+    later.reads = [reads[k] for k in order]
 
 
 def _in_both(later: Draft, first: Draft, s: int) -> dict[int, int]:
     """Of values of a program those of an earlier stage's that are the same in the same step."""
     body, inside = later.program, first.program
     inputs = {(first.kind(k), read): k for k, read in enumerate(first.reads) if first.kind(k)}
-    found: dict[int, int] = {}
+    counterparts: dict[int, int] = {}
     for k, read in enumerate(later.reads):
         kind = later.kind(k)
         if kind == 1 and isinstance(read, tuple) and read[0] == s:
-            found[k] = inside.outputs[read[1]]
+            counterparts[k] = inside.outputs[read[1]]
         elif kind and (kind, read) in inputs:
-            found[k] = inputs[kind, read]
+            counterparts[k] = inputs[kind, read]
     numbers = {c.key: inside.arity + k for k, c in enumerate(inside.constants)}
-    found.update((body.arity + k, numbers[c.key]) for k, c in enumerate(body.constants) if c.key in numbers)
+    counterparts.update((body.arity + k, numbers[c.key]) for k, c in enumerate(body.constants) if c.key in numbers)
     table = {(node.op, node.inputs): node.outputs[0] for node in inside.nodes}
     for node in body.nodes:
-        if all(k in found for k in node.inputs):
-            given = tuple(found[k] for k in node.inputs)
-            number = table.get((node.op, given))
+        if all(k in counterparts for k in node.inputs):
+            operands = tuple(counterparts[k] for k in node.inputs)
+            number = table.get((node.op, operands))
             if number is None and node.op.commutes:
-                number = table.get((node.op, given[::-1]))
+                number = table.get((node.op, operands[::-1]))
             if number is not None:
-                found[node.outputs[0]] = number
-    return found
+                counterparts[node.outputs[0]] = number
+    return counterparts
 
 
 def _cost(makers: Mapping[int, Node], wanted: int) -> float:
     """What a value costs that steps before it make, in additions."""
-    stack, seen, total = [wanted], set[int](), 0.0
+    stack, visited, total = [wanted], set[int](), 0.0
     while stack:
         k = stack.pop()
-        if k in makers and k not in seen:
-            seen.add(k)
+        if k in makers and k not in visited:
+            visited.add(k)
             op = makers[k].op
             total += op.fn.cost if isinstance(op, Elementwise) else 1.0
             stack.extend(makers[k].inputs)
     return total
 
 
-def _inputs(program: FrozenGraph, given: Iterable[int]) -> set[int]:
+def _inputs(program: FrozenGraph, leaves: Iterable[int]) -> set[int]:
     """The inputs that a program needs where other values are given as well."""
     makers = {number: node for node in program.nodes for number in node.outputs}
-    seen = set(given)
+    visited = set(leaves)
     stack = list(program.outputs)
     while stack:
         number = stack.pop()
-        if number not in seen:
-            seen.add(number)
+        if number not in visited:
+            visited.add(number)
             stack.extend(makers[number].inputs if number in makers else ())
-    return {k for k in seen if k < program.arity}
+    return {k for k in visited if k < program.arity}

@@ -45,10 +45,10 @@ class Rows:
         for g in order:
             if len(self.groups[g].space) > 1:
                 self._join(g)
-        found: dict[int, list[int]] = {}
+        by_id: dict[int, list[int]] = {}
         for loop in self.loops:
-            found[id(loop)] = loop
-        return [(self._outer(loop), sorted(loop, key=lambda g: (self.groups[g].level, g))) for loop in found.values()]
+            by_id[id(loop)] = loop
+        return [(self._outer(loop), sorted(loop, key=lambda g: (self.groups[g].level, g))) for loop in by_id.values()]
 
     def _outer(self, loop: Sequence[int]) -> int:
         return max(self.groups[g].outer for g in loop)
@@ -91,9 +91,9 @@ class Rows:
         space = self.groups[g].space
         for outer in sorted({len(self.groups[link.group].space) for link in self.links[g]} | self._outers(g)):
             if 0 < outer < len(space) and self.groups[g].outer in (0, outer):
-                found = self._needed(g, space, outer)
-                if found and self._is_legal(found, space, outer):
-                    loop = sorted(found)
+                members = self._needed(g, space, outer)
+                if members and self._is_legal(members, space, outer):
+                    loop = sorted(members)
                     for one in loop:
                         self.spans.pop(id(self.loops[one]), None)
                         self.loops[one] = loop
@@ -106,35 +106,35 @@ class Rows:
 
     def _needed(self, g: int, space: Space, outer: int) -> set[int]:
         """The groups that would be one loop with group g: loops over its space, and what is made of their rows."""
-        found, stack, seen = {g}, [g], {g}
+        members, stack, visited = {g}, [g], {g}
         rows = set[int]()
         while stack:
             for link in self.links[stack.pop()]:
                 other = self.groups[link.group]
                 if other.space == space and self._outer(self.loops[link.group]) == outer:
-                    found.update(self.loops[link.group])
-                elif other.space == space[:outer] and link.group not in seen:
-                    seen.add(link.group)
+                    members.update(self.loops[link.group])
+                elif other.space == space[:outer] and link.group not in visited:
+                    visited.add(link.group)
                     rows.add(link.group)
                     stack.append(link.group)
         for r in sorted(rows, key=lambda r: self.groups[r].level):
-            if any(link.group in found for link in self.links[r]):
-                found.add(r)
-        return found if any(self.groups[one].outer for one in found) and len(found) > 1 else set()
+            if any(link.group in members for link in self.links[r]):
+                members.add(r)
+        return members if any(self.groups[one].outer for one in members) and len(members) > 1 else set()
 
     # --- what is legal ---------------------------------------------------------------------------------------------
 
-    def _is_legal(self, found: set[int], space: Space, outer: int) -> bool:
-        nodes = {k for one in found for k in self.groups[one].nodes}
+    def _is_legal(self, members: set[int], space: Space, outer: int) -> bool:
+        nodes = {k for one in members for k in self.groups[one].nodes}
         checks = {self.grouping.checked[k] for k in nodes}
         if len(nodes) > MAX_STEPS or len(checks) > 1:
             return False
-        for one in found:
+        for one in members:
             if self.groups[one].space != space and any(self.grouping.is_end[k] for k in self.groups[one].nodes):
                 return False
-            if not all(self._fits(link, one, space, outer) for link in self.links[one] if link.group in found):
+            if not all(self._fits(link, one, space, outer) for link in self.links[one] if link.group in members):
                 return False
-        return not self._comes_back(nodes, max(self.groups[one].level for one in found))
+        return not self._comes_back(nodes, max(self.groups[one].level for one in members))
 
     def _fits(self, link: Link, reader: int, space: Space, outer: int) -> bool:
         """Whether what one group reads of another stands at the same place of the space, or of its row."""
@@ -161,15 +161,15 @@ class Rows:
         from those that the first does not lead to.
         """
         levels, top = self.grouping.levels, self._top(level)
-        seen = set[int]()
+        visited = set[int]()
         stack = [u for k in nodes for u in self.users[k] if u not in nodes]
         while stack:
             u = stack.pop()
             if u in nodes:
                 return True
-            if u not in seen and levels[u] <= top:
+            if u not in visited and levels[u] <= top:
                 for k in self._together(u):
-                    seen.add(k)
+                    visited.add(k)
                     stack += self.users[k]
         return False
 

@@ -101,8 +101,8 @@ def _planned(
     size = sum(graph.types[number].ndim for number in graph.outputs)
 
     def planned(arrays: Sequence[Array]) -> Any:
-        code, found, status = plan(arrays, size)
-        return fails(arrays, code, status) if code else list(found)
+        code, lengths, status = plan(arrays, size)
+        return fails(arrays, code, status) if code else list(lengths)
 
     return planned
 

@@ -25,9 +25,9 @@ class Foreign:
         """What is raised for something that its author has to change."""
         return PluginError(message(f"{self.title}: {fact}", hint=hint))
 
-    def other_result(self, op: Op, found: object, needed: str) -> PluginError:
+    def other_result(self, op: Op, result: object, needed: str) -> PluginError:
         """What is raised where its result is not that of an op."""
-        return self.mistake(f"found a result {found}, needed the {needed} of {op.name}")
+        return self.mistake(f"found a result {result}, needed the {needed} of {op.name}")
 
 
 def in_memory(site: Site, call: Callable[[Sequence[Array]], None]) -> list[Value]:

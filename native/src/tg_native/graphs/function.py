@@ -144,7 +144,7 @@ class GraphFunction(Statements):
         for node in self.graph.nodes:
             if type(node.op) is Loop:
                 extents.setdefault(node.op.stages, set()).add(node.op.extents)
-        return frozenset(stages for stages, found in extents.items() if len(found) > 1)
+        return frozenset(stages for stages, sizes in extents.items() if len(sizes) > 1)
 
     @functools.cached_property
     def counts(self) -> frozenset[int]:
@@ -196,11 +196,11 @@ class GraphFunction(Statements):
         op, request = self.graph.nodes[k].op, self.unit.request
         rule = request.rule(op, self.graph, k)
         try:
-            found: Any = one_op(op, site) if op.pointwise else rule(op, site)
-            found = taken(found, op, operand_types(self.graph, k))
+            values: Any = one_op(op, site) if op.pointwise else rule(op, site)
+            values = taken(values, op, operand_types(self.graph, k))
         except Exception as error:  # noqa: BLE001 (raised again, named)
             raise rule_error(error, request, self.graph, k, in_call=False)  # noqa: B904
-        return found if isinstance(found, list) else [found]
+        return values if isinstance(values, list) else [values]
 
     def keep(self, number: int, value: Value) -> None:
         """A value is known from now on, and its memory needed."""
@@ -210,10 +210,10 @@ class GraphFunction(Statements):
             value.buffer.users.add(number)
         self.show_name(number)
 
-    def noted(self, name: str, given: dict[str, str]) -> None:
+    def noted(self, name: str, arguments: dict[str, str]) -> None:
         """A loop is called with arguments, by the names of its parameters: it is shown under those of the values."""
         if not self.plans:
-            self.unit.calls.note(name, self.values, self.graph, given)
+            self.unit.calls.note(name, self.values, self.graph, arguments)
 
     # --- tiles -------------------------------------------------------------------------------------------------------
 

@@ -74,11 +74,11 @@ class Lengths(abc.ABC):
         """A length as text: a number, or what it is called."""
         if type(length) is not Length:
             return self.literal(length, "int64")
-        known = self.known_lengths.get(key(length))
-        if known is None:
+        name = self.known_lengths.get(key(length))
+        if name is None:
             text = self._operation(length.atom) if _is_operation(length.atom) else self._polynomial(length)
-            known = self.known_lengths[key(length)] = self.named_length(text, len(self.known_lengths))
-        return known
+            name = self.known_lengths[key(length)] = self.named_length(text, len(self.known_lengths))
+        return name
 
     def _operation(self, atom: Any) -> str:
         return self.expression(atom.kind, self.length(atom.lhs), self.length(atom.rhs))
@@ -108,15 +108,15 @@ class Lengths(abc.ABC):
         return self.length(of_atom(atom)) if _is_operation(atom) else self._atom(atom)
 
     def _atom(self, atom: Atom) -> str:
-        known = self.known_atoms.get(atom)
-        if known is None and type(atom) is Derived:  # a product, of what has names
-            known = self.expression("*", self.length(atom.lhs), self.length(atom.rhs))
-        elif known is None:
+        text = self.known_atoms.get(atom)
+        if text is None and type(atom) is Derived:  # a product, of what has names
+            text = self.expression("*", self.length(atom.lhs), self.length(atom.rhs))
+        elif text is None:
             value = self.values[number_of(atom)]
             assert isinstance(value, Scalar), "a length that is no parameter is the value of a scalar"
-            known = self.number(value)
-        self.known_atoms[atom] = known
-        return known
+            text = self.number(value)
+        self.known_atoms[atom] = text
+        return text
 
     def give_lengths(self, shape: Sequence[Any], number: int, texts: Sequence[str]) -> None:
         """Say what the lengths of value `number` are called that nothing but it determines."""

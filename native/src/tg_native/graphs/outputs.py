@@ -56,26 +56,26 @@ class Outputs:
     def _wanted(self) -> dict[int, int]:
         """The values that are made in the memory of outputs: outputs themselves, or what these are views of."""
         graph, makers = self.graph, self.function.makers
-        found: dict[int, int] = {}
+        outputs: dict[int, int] = {}
         for k, number in enumerate(graph.outputs):
             if number in makers and self.is_given(k):
-                found.setdefault(number, k)
-        for number, k in list(found.items()):
+                outputs.setdefault(number, k)
+        for number, k in list(outputs.items()):
             inside = self._inside(number)
-            if inside != number and inside in makers and inside not in found and self._has_lengths(k, inside):
-                del found[number]
-                found[inside] = k
+            if inside != number and inside in makers and inside not in outputs and self._has_lengths(k, inside):
+                del outputs[number]
+                outputs[inside] = k
                 self._viewed.add(k)
-        return found
+        return outputs
 
     def _inside(self, number: int) -> int:
         """The value of which an output is a view, but for axes of length 1, or of an op that minds the axes' order."""
-        found = self._below(number, (ExpandDims, Squeeze, Transpose))
-        maker = self.function.makers.get(found)
+        base = self._below(number, (ExpandDims, Squeeze, Transpose))
+        maker = self.function.makers.get(base)
         is_minded = maker is not None and type(self.graph.nodes[maker].op) in MADE_AS_READ
-        if is_minded and reading(self.graph, self.function.readers, found).number == number:
-            self.permuted.add(found)
-            return found
+        if is_minded and reading(self.graph, self.function.readers, base).number == number:
+            self.permuted.add(base)
+            return base
         return self._below(number, (ExpandDims, Squeeze))
 
     def _below(self, number: int, views: tuple[type, ...]) -> int:
@@ -100,10 +100,10 @@ class Outputs:
 
     def require_known_lengths(self, k: int, shape: Sequence[Any]) -> None:
         """Leave the function unless an output is as long as the caller takes it to be."""
-        known = self._known(k)
+        lengths = self._known(k)
         if k in self._viewed:
-            shape, known = _long(shape), _long(known)
-        for n, m in zip(shape, known, strict=True):
+            shape, lengths = _long(shape), _long(lengths)
+        for n, m in zip(shape, lengths, strict=True):
             self.function.same(n, m)
 
     def _known(self, k: int) -> list[Any]:

@@ -52,16 +52,16 @@ class Overwriting:
     @functools.cached_property
     def waiting(self) -> dict[int, frozenset[int]]:
         """The nodes that make outputs of pairs, with those behind which they come: readers of the inputs, or all."""
-        function, found = self.function, dict[int, frozenset[int]]()
+        function, by_node = self.function, dict[int, frozenset[int]]()
         readers = readers_of_inputs(function.graph, {j for _, j in self.pairs})
         for k, j in self.pairs:
             node = function.makers.get(self._written.get(k, function.graph.outputs[k]))
             if node is not None:
-                found[node] = found.get(node, frozenset()) | readers[j]
+                by_node[node] = by_node.get(node, frozenset()) | readers[j]
         if function.overwrites_late:
-            others = frozenset(range(len(function.graph.nodes))) - found.keys()
-            return dict.fromkeys(found, others)
-        return {node: behind - {node} for node, behind in found.items()}
+            others = frozenset(range(len(function.graph.nodes))) - by_node.keys()
+            return dict.fromkeys(by_node, others)
+        return {node: behind - {node} for node, behind in by_node.items()}
 
     def begin(self, node: int) -> None:
         """A node is about to be written."""
@@ -125,9 +125,9 @@ class Overwriting:
         """A node is written: which of its results lie in the memory of inputs."""
         if not self.pairs:
             return
-        found = self.function.graph.nodes[node]
-        below = frozenset(j for n in found.inputs for j in self._roots.get(n, ()))
-        for number in found.outputs:
+        maker = self.function.graph.nodes[node]
+        below = frozenset(j for n in maker.inputs for j in self._roots.get(n, ()))
+        for number in maker.outputs:
             value = self.function.values[number]
             if below and isinstance(value, Array) and self._is_view(value):
                 self._roots[number] = below

@@ -45,17 +45,17 @@ class Site:
 
     def given(self, inputs: Sequence[Value], types: Sequence[TensorType] | None = None) -> Self:
         """The same with other operands; with other types, of results that are no values of the graph."""
-        found = type(self)(self.function, self.node)
-        found.inputs, found.types, found.is_graphs = list(inputs), self.types, self.is_graphs
+        copy = type(self)(self.function, self.node)
+        copy.inputs, copy.types, copy.is_graphs = list(inputs), self.types, self.is_graphs
         if types is not None:
-            found.types, found.is_graphs = list(types), False
-        return found
+            copy.types, copy.is_graphs = list(types), False
+        return copy
 
     def part(self, targets: Sequence[Array], types: Sequence[TensorType]) -> Self:
         """The same for a part of the space of the results, of these types, which goes to these places."""
-        found = self.given(self.inputs, types)
-        found.targets = targets
-        return found
+        copy = self.given(self.inputs, types)
+        copy.targets = targets
+        return copy
 
     @property
     def is_part(self) -> bool:
@@ -134,19 +134,19 @@ class Site:
         if number is None or self.targets is not None:
             return self.allocate(k)
         order = reading(self.function.graph, self.function.readers, number).order
-        found = self.function.allocate(self.types[k].dtype, [shape[axis] for axis in order], number, as_read=True)
-        strides = dict(zip(order, found.strides, strict=True))
-        return found.viewed(shape, [strides[axis] for axis in range(len(shape))])
+        memory = self.function.allocate(self.types[k].dtype, [shape[axis] for axis in order], number, as_read=True)
+        strides = dict(zip(order, memory.strides, strict=True))
+        return memory.viewed(shape, [strides[axis] for axis in range(len(shape))])
 
     def scalar(self, text: str, k: int = 0) -> Scalar:
         """Result k as a scalar."""
         dtype = self.types[k].dtype
         return Scalar(dtype, self.function.local(dtype, text, self.number(k)))
 
-    def has_length(self, found: Array) -> None:
+    def has_length(self, array: Array) -> None:
         """Say that the only length of the result, which nothing but its value determines, stands in an array."""
         number = self.node.outputs[0]
-        length = self.function.local("int64", self.first(found))
+        length = self.function.local("int64", self.first(array))
         self.function.give_lengths(self.function.shape(number), number, [length])
 
     def single(self, program: ScalarProgram, operands: Sequence[Scalar]) -> list[Value]:
@@ -154,14 +154,14 @@ class Site:
         results: dict[int, int] = {}
         for k, number in enumerate(program.outputs if self.is_graphs else ()):
             results.setdefault(number, self.node.outputs[k])
-        found: list[Value] = []
+        values: list[Value] = []
         for k, text in enumerate(self.function.evaluated(program, operands, results)):
             dtype, shape = program.dtypes[program.outputs[k]], self.types[k].shape
             if shape:
-                found.append(Array(dtype, "", shape, (0,) * len(shape), None, text))  # type: ignore[arg-type]
+                values.append(Array(dtype, "", shape, (0,) * len(shape), None, text))  # type: ignore[arg-type]
             else:
-                found.append(Scalar(dtype, text))
-        return found
+                values.append(Scalar(dtype, text))
+        return values
 
     # --- memory ------------------------------------------------------------------------------------------------------
 

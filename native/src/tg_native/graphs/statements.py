@@ -134,7 +134,7 @@ class Statements(Lengths):
         """
 
     @abc.abstractmethod
-    def steps_in_parts(self, length: str, size: int, asked: str) -> contextlib.AbstractContextManager[str]:
+    def steps_in_parts(self, length: str, size: int, second: str) -> contextlib.AbstractContextManager[str]:
         """A loop over so many steps, as `steps`, which is left between parts of it as by `leave_if_interrupted`.
 
         Within a part nothing is asked: a condition in each step of few numbers takes up to as long as the step.
@@ -145,10 +145,10 @@ class Statements(Lengths):
         """Leave the loop over steps unless a condition holds."""
 
     @abc.abstractmethod
-    def leave_if_interrupted(self, step: str, asked: str) -> None:
+    def leave_if_interrupted(self, step: str, second: str) -> None:
         """Leave the function in a step where an interrupt waits for the call to end.
 
-        The clock is looked at in every 64th step, and Python asked when it shows another second than `asked` holds, in
+        The clock is looked at in every 64th step, and Python asked when it shows another second than `second` holds, in
         threads that it knows.
         """
 
@@ -172,7 +172,7 @@ class Statements(Lengths):
     def run(self, kernel: Kernel) -> None:
         """Call a finished loop over lanes."""
 
-    def divide(self, kernel: Kernel, *given: Any) -> None:
+    def divide(self, kernel: Kernel, *arguments: Any) -> None:
         """Nothing that is not of a rule is shared by threads."""
 
     def share(

@@ -98,9 +98,9 @@ class TileWriter:
             at = function.expression("//", self.first, function.literal(self.tiles.rows, "int64"))
             return function.moved(memory, at)._replace(shape=shape, strides=row_major(shape), buffer=None)
         if slot is None:
-            found = self._part(self.whole[number], rows)
-            assert isinstance(found, Array)
-            return found
+            part = self._part(self.whole[number], rows)
+            assert isinstance(part, Array)
+            return part
         memory, shape = self.memory[slot.dtype, slot.rest], (rows, *shape[1:])
         there = function.slot(memory, slot.place * self.tiles.rows * slot.rest)
         return there._replace(shape=shape, strides=row_major(shape), buffer=None)
@@ -112,10 +112,10 @@ class TileWriter:
 
 def may_be_written(function: GraphFunction, tiles: Tiles) -> bool:
     """Whether every step has an operand that differs along the axis: else its results need no memory."""
-    made: set[int] = set()
+    results: set[int] = set()
     for step in tiles.steps:
         node = function.graph.nodes[step.node]
-        if all(n not in made and uniform(function.values[n]) is not None for n in node.inputs):
+        if all(n not in results and uniform(function.values[n]) is not None for n in node.inputs):
             return False
-        made.update(node.outputs)
+        results.update(node.outputs)
     return True

@@ -81,12 +81,12 @@ class Unit(abc.ABC):
 
     def rule(self, op: Op) -> Rule:
         """The rule for an op inside a scalar program."""
-        found = self._rules.get(op.rule_key)
-        if found is None:
-            asked = self.request.rule_for(op.rule_key)
-            assert asked is not None, f"{op.name} in a loop has a rule"
-            found = self._rules[op.rule_key] = asked
-        return found
+        scalar_rule = self._rules.get(op.rule_key)
+        if scalar_rule is None:
+            new_rule = self.request.rule_for(op.rule_key)
+            assert new_rule is not None, f"{op.name} in a loop has a rule"
+            scalar_rule = self._rules[op.rule_key] = new_rule
+        return scalar_rule
 
     def argument(self, constant: Constant) -> int:
         """The place of a constant, whose elements are contiguous, among the arrays that the code is given."""
@@ -97,18 +97,18 @@ class Unit(abc.ABC):
 
     def shapes(self, graph: FrozenGraph) -> Shapes:
         """The lengths in a graph."""
-        found = self._shapes.get(graph)
-        if found is None:
-            found = self._shapes[graph] = shapes_of(graph)
-        return found
+        lengths = self._shapes.get(graph)
+        if lengths is None:
+            lengths = self._shapes[graph] = shapes_of(graph)
+        return lengths
 
     def makers(self, graph: FrozenGraph) -> dict[int, int]:
         """The node that makes each value."""
-        found = self._makers.get(graph)
-        if found is None:
-            found = {number: k for k, node in enumerate(graph.nodes) for number in node.outputs}
-            self._makers[graph] = found
-        return found
+        table = self._makers.get(graph)
+        if table is None:
+            table = {number: k for k, node in enumerate(graph.nodes) for number in node.outputs}
+            self._makers[graph] = table
+        return table
 
     # --- what people are shown ---------------------------------------------------------------------------------------
 

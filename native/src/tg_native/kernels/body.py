@@ -111,12 +111,12 @@ class Body(abc.ABC):
     machine: Machine
     lanes: int
 
-    def computed(self, word: str, operands: Sequence[Lanes], dtype: str = "", given: Any = None) -> Lanes:
+    def computed(self, word: str, operands: Sequence[Lanes], dtype: str = "", attribute: Any = None) -> Lanes:
         """The value of one of the `OPERATIONS`.
 
         Args:
             dtype: of the result, where the operation does not say it.
-            given: what else it needs: the table of "lookup".
+            attribute: what else it needs: the table of "lookup".
         """
         arity, kinds, result = OPERATIONS[word]
         first = operands[0].dtype
@@ -134,14 +134,14 @@ class Body(abc.ABC):
             assert is_signed(dtype) or word == "saturate", f"{word} to {dtype}"
         elif word == "convert":
             assert not is_wide_float(first) or is_wide_float(dtype), f"conversion of {first} to {dtype}"
-        return self.write(word, operands, dtype if result is None else result or first, given)
+        return self.write(word, operands, dtype if result is None else result or first, attribute)
 
     @abc.abstractmethod
     def number(self, value: Any, dtype: str) -> Lanes:
         """A number of a real dtype in all lanes."""
 
     @abc.abstractmethod
-    def write(self, word: str, operands: Sequence[Lanes], dtype: str, given: Any) -> Lanes:
+    def write(self, word: str, operands: Sequence[Lanes], dtype: str, attribute: Any) -> Lanes:
         """Write one of the `OPERATIONS`, whose types have been checked; the value."""
 
     @abc.abstractmethod

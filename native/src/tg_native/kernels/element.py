@@ -69,10 +69,10 @@ class Elementwise:
         if is_half(dtype) and self.choices["half"] is None:
             kind = "floating"
             operands = tuple(widened(x) if is_half(x.dtype) else x for x in operands)  # type: ignore[arg-type]
-        found = self.choices.get(kind)
-        if found is None:
+        kernel = self.choices.get(kind)
+        if kernel is None:
             raise NoRuleError(message(ABSENT.format(operands[-1].body.backend, op.name, dtype)))
-        value: Elements = found(*operands)
+        value: Elements = kernel(*operands)
         if value.dtype != result and is_half(result):
             return narrowed(value, result)  # type: ignore[arg-type]
         is_one_bool = value.dtype == "bool" and not operands[0].body.lanes  # 0 or 1: reductions by logic keep integers

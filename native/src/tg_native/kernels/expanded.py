@@ -47,19 +47,19 @@ def expanded(fn: ElementwiseFunction) -> Elementwise:
 def _called(fn: ElementwiseFunction, *operands: Lanes) -> Lanes:
     body, dtype = operands[0].body, operands[0].dtype
 
-    def wide(*given: Lanes) -> Lanes:
-        return body.shared(fn.name, functools.partial(_written, fn), given, inline=False)
+    def wide(*lanes: Lanes) -> Lanes:
+        return body.shared(fn.name, functools.partial(_written, fn), lanes, inline=False)
 
     width = body.machine.vector_bytes // item_size(WIDE)
     if dtype == WIDE:  # of vectors that go abreast each ends its loops by itself
         return body.in_vectors(wide, width, *operands) if body.lanes > width else wide(*operands)
-    return body.in_vectors(lambda *given: wide(*(x.to(WIDE) for x in given)).to(dtype), width, *operands)
+    return body.in_vectors(lambda *lanes: wide(*(x.to(WIDE) for x in lanes)).to(dtype), width, *operands)
 
 
 def _written(fn: ElementwiseFunction, *operands: Lanes) -> Lanes:
     """The steps of an expansion."""
-    (found,) = _run(_graph(fn, tuple(x.dtype for x in operands)), operands, operands[0].body)
-    return _in_lanes(found, operands[0])
+    (value,) = _run(_graph(fn, tuple(x.dtype for x in operands)), operands, operands[0].body)
+    return _in_lanes(value, operands[0])
 
 
 @functools.cache
@@ -76,10 +76,10 @@ def _run(graph: FrozenGraph, operands: Sequence[Value], body: Any) -> list[Value
     values: dict[int, Value] = dict(enumerate(operands))
     values.update((graph.arity + k, c.data) for k, c in enumerate(graph.constants))
     for node in graph.nodes:
-        given = [values[k] for k in node.inputs]
-        known = [x for x in given if not isinstance(x, Lanes)]
-        found = _known(node, known) if len(known) == len(given) else _of_lanes(graph, node, given, body)
-        values.update(zip(node.outputs, found, strict=False))
+        inputs = [values[k] for k in node.inputs]
+        constants = [x for x in inputs if not isinstance(x, Lanes)]
+        results = _known(node, constants) if len(constants) == len(inputs) else _of_lanes(graph, node, inputs, body)
+        values.update(zip(node.outputs, results, strict=False))
     return [values[k] for k in graph.outputs]
 
 
@@ -88,14 +88,14 @@ def _known(node: Node, arrays: Sequence[np.ndarray[Any, Any]]) -> Sequence[Value
         return node.op.perform(*arrays)
 
 
-def _of_lanes(graph: FrozenGraph, node: Node, given: Sequence[Value], body: Routine) -> Sequence[Value]:
+def _of_lanes(graph: FrozenGraph, node: Node, operands: Sequence[Value], body: Routine) -> Sequence[Value]:
     """The results of an op some of whose operands are lanes."""
     op = node.op
     if isinstance(op, While):
-        return _while(op, [_constant(x, body) for x in given], body)
+        return _while(op, [_constant(x, body) for x in operands], body)
     if isinstance(op, Scan):
-        return _scan(op, given, body)
-    lanes = [_constant(x, body) for x in given]
+        return _scan(op, operands, body)
+    lanes = [_constant(x, body) for x in operands]
     if not op.pointwise:  # of one element, what moves or combines elements does nothing
         return lanes[:1]
     return [_elementwise(op, lanes, graph.types[node.outputs[0]].dtype)]
@@ -164,8 +164,8 @@ def _scan(op: Scan, operands: Sequence[Value], body: Routine) -> list[Value]:
             return [_constant(x, body) for x in _run(op.body, [*carried, *fixed], body)[: op.carries]]
 
         return list(body.fold(0, length, 1, [_constant(x, body) for x in carries], step))
-    found = list(carries)
+    state = list(carries)
     for k in reversed(range(length)) if op.reverse else range(length):
         slices = [cast("np.ndarray[Any, Any]", x)[k] for x in sequences]
-        found = _run(op.body, [*found, *map(np.asarray, slices), *held], body)[: op.carries]
-    return found
+        state = _run(op.body, [*state, *map(np.asarray, slices), *held], body)[: op.carries]
+    return state

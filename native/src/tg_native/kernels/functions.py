@@ -141,5 +141,5 @@ def redone(name: str, condition: Lanes, value: Lanes, *operands: Lanes) -> Lanes
 def complex_libm(name: str, *operands: Pair) -> Pair:
     """A function of libm for complex numbers, in double precision."""
     body, dtype = operands[0].body, operands[0].dtype
-    given = [part for v in operands for part in v.to("complex128")]
-    return Pair(*body.one_complex(name, given)).to(dtype)
+    parts = [part for v in operands for part in v.to("complex128")]
+    return Pair(*body.one_complex(name, parts)).to(dtype)

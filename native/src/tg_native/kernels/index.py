@@ -22,8 +22,8 @@ class Index:
     __slots__ = ("known", "value")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, value: Lanes, known: int | None = None) -> None:
-        self.value, self.known = value, known
+    def __init__(self, value: Lanes, number: int | None = None) -> None:
+        self.value, self.known = value, number
 
     @property
     def body(self) -> Routine:

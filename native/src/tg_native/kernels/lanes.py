@@ -170,12 +170,12 @@ def _compared_by_value(order: str, x: Lanes, y: Lanes) -> Lanes:
     """An int64 and a uint64 as numbers: what is below 0 is less than all that is not."""
     signed = x if is_signed(x.dtype) else y
     below = signed < 0
-    found = x.body.computed(order, (x.to("uint64"), y.to("uint64")))
+    unsigned = x.body.computed(order, (x.to("uint64"), y.to("uint64")))
     if order == "==":
-        return found & ~below
+        return unsigned & ~below
     if order == "!=":
-        return found | below
-    return select(below, constant(x.body, (order[0] == "<") == (signed is x), "bool"), found)
+        return unsigned | below
+    return select(below, constant(x.body, (order[0] == "<") == (signed is x), "bool"), unsigned)
 
 
 class Pair(NamedTuple):
@@ -284,19 +284,19 @@ def in_all_lanes(value: Elements) -> Elements:
 
 def transposed(values: Sequence[Lanes]) -> list[Lanes]:
     """As many vectors as each has lanes, a power of 2, with lanes and vectors exchanged."""
-    body, half, found = cast("Routine", values[0].body), len(values) // 2, list(values)
+    body, half, vectors = cast("Routine", values[0].body), len(values) // 2, list(values)
     for _ in range(half.bit_length()):
-        pairs = zip(found[:half], found[half:], strict=True)
-        found = [x for pair in pairs for x in body.interleaved(*pair)]
-    return found
+        pairs = zip(vectors[:half], vectors[half:], strict=True)
+        vectors = [x for pair in pairs for x in body.interleaved(*pair)]
+    return vectors
 
 
 def parts(values: Sequence[Elements]) -> list[Lanes]:
     """All values, complex ones by their parts."""
-    found: list[Lanes] = []
+    lanes: list[Lanes] = []
     for value in values:
-        found += value if isinstance(value, Pair) else [value]
-    return found
+        lanes += value if isinstance(value, Pair) else [value]
+    return lanes
 
 
 def parameter_names(count: int) -> tuple[str, ...]:

@@ -39,10 +39,10 @@ def libm(name: str, *operands: Lanes) -> Lanes:
         return body.one_by_one(name, operands)
     if kernel is not None and kernel.is_preferred(dtype, body.machine):
         return kernel.on(name, operands, inline=body.uses(name, dtype) <= WRITTEN_OUT)
-    found = body.vector_library(name, operands)
-    if found is None:
-        found = kernel.on(name, operands, inline=False) if kernel is not None else body.one_by_one(name, operands)
-    return found
+    value = body.vector_library(name, operands)
+    if value is None:
+        value = kernel.on(name, operands, inline=False) if kernel is not None else body.one_by_one(name, operands)
+    return value
 
 
 def libm_named(name: str) -> Callable[..., Lanes]:

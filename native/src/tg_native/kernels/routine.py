@@ -150,10 +150,10 @@ class Routine(Body):
         """One of two pieces of code, by a condition; the values that they give, of the same dtypes."""
 
     @abc.abstractmethod
-    def interrupted(self, left: Pointer, asked: Pointer) -> Condition:
+    def interrupted(self, left: Pointer, second: Pointer) -> Condition:
         """Whether an interrupt waits for the call to end, or another thread has found one, as an int64 at `left` says.
 
-        Python is asked in another second than `asked` holds.
+        Python is asked in another second than `second` holds.
         """
 
     def subroutine(self, name: str, write: Callable[..., Lanes | None], operands: Sequence[Operand]) -> Lanes | None:

@@ -58,8 +58,8 @@ def read_before(nest: LoopNest, s: int) -> list[Where]:
     if not nest.lead or len(nest.body) != 1:
         return []
     earlier = {k for stage in nest.op.stages[:s] for k in stage.reads if k >= 0}
-    found = [where for where in nest.placed if where[0] == "operand" and where[1] in earlier]
-    return [where for where in found if _follows(nest, where)]
+    places = [where for where in nest.placed if where[0] == "operand" and where[1] in earlier]
+    return [where for where in places if _follows(nest, where)]
 
 
 def _follows(nest: LoopNest, where: Where) -> bool:
@@ -68,15 +68,15 @@ def _follows(nest: LoopNest, where: Where) -> bool:
     return isinstance(a.place, Pointer) and is_one(a.inner[-1]) and not is_zero(a.outer[-1])
 
 
-def rows_ahead(nest: LoopNest, found: Sequence[Where], indices: Sequence[Index]) -> list[Ahead]:
+def rows_ahead(nest: LoopNest, places: Sequence[Where], indices: Sequence[Index]) -> list[Ahead]:
     """The next rows of operands; this row again, which costs nothing, where they are too long for the cache."""
     kernel = nest.kernel
-    most = AHEAD // max(1, sum(item_size(nest.placed[where].place.dtype) for where in found))
+    most = AHEAD // max(1, sum(item_size(nest.placed[where].place.dtype) for where in places))
     length: int | Length = nest.body[-1]
     if type(length) is int and length > most:
         return []
     rows = []
-    for where in found:
+    for where in places:
         a = nest.placed[where]
         step = kernel.as_index(a.outer[-1])
         if type(length) is not int:

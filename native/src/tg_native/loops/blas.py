@@ -99,21 +99,21 @@ class Blas(abc.ABC):
         Args:
             factors: a and b, which complex products do not have in every printer.
         """
-        given = [self.flag(ROW_MAJOR), self._transposed(x), self._transposed(y), *map(self.number, sizes)]
-        given += [
+        arguments = [self.flag(ROW_MAJOR), self._transposed(x), self._transposed(y), *map(self.number, sizes)]
+        arguments += [
             self.factor(kernel, factors[0]),
             *(text for v in (x, y) for text in (self.place(v.place), self.number(v.lead))),
         ]
-        given += [self.factor(kernel, factors[1]), self.place(z), self.number(sizes[1] if lead is None else lead)]
-        self.call(kernel, "gemm", [*filter(None, given)])
+        arguments += [self.factor(kernel, factors[1]), self.place(z), self.number(sizes[1] if lead is None else lead)]
+        self.call(kernel, "gemm", [*filter(None, arguments)])
 
     def gemv(self, kernel: Kernel, sizes: tuple[Index, Index], a: Matrix, v: Vector, z: Pointer) -> None:
         """z = a v of m and k: a (m, k), v (k) -> z (m)."""
         stored = sizes[::-1] if a.is_transposed else sizes
-        given = [self.flag(ROW_MAJOR), self._transposed(a), *map(self.number, stored), self.factor(kernel, 1)]
-        given += [self.place(a.place), self.number(a.lead), self.place(v.place), self.number(v.step)]
-        given += [self.factor(kernel, 0), self.place(z), self.number(index(kernel.body, 1))]
-        self.call(kernel, "gemv", given)
+        arguments = [self.flag(ROW_MAJOR), self._transposed(a), *map(self.number, stored), self.factor(kernel, 1)]
+        arguments += [self.place(a.place), self.number(a.lead), self.place(v.place), self.number(v.step)]
+        arguments += [self.factor(kernel, 0), self.place(z), self.number(index(kernel.body, 1))]
+        self.call(kernel, "gemv", arguments)
 
     def dot(self, kernel: Kernel, n: Index, x: Vector, y: Vector, z: Pointer) -> None:
         """z = the sum of x[i] y[i]."""

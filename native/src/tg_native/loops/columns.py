@@ -72,8 +72,8 @@ class Column:
         value = wide(value, self.working, width)
         with body.of(width):
             before = self.kernel.load(place, 1, block)
-            found = combined(self.rule, self.fn, before, value)
-            self.kernel.store(found, place, 1, block)
+            total = combined(self.rule, self.fn, before, value)
+            self.kernel.store(total, place, 1, block)
 
     def end_row(self) -> None:
         """After each row: full levels are added to the next ones."""
@@ -94,8 +94,8 @@ class Column:
             def add(block: Block) -> None:
                 below = kernel.load(here, 1, block)
                 above = _if(is_reached, kernel.load(there, 1, block))
-                found = combined(self.rule, self.fn, above, below)
-                kernel.store(found, there, 1, block)
+                total = combined(self.rule, self.fn, above, below)
+                kernel.store(total, there, 1, block)
                 kernel.store(self.none, here, 1, block)
 
             kernel.blocks(self.length, add)
@@ -113,14 +113,14 @@ class Column:
         above = [(self._level(k), (met >= CHUNK**k).lanes()) for k in levels]
 
         def finish(block: Block) -> None:
-            found = kernel.load(self.memory, 1, block)
+            total = kernel.load(self.memory, 1, block)
             for place, is_reached in above:
                 more = _if(is_reached, kernel.load(place, 1, block))
-                found = combined(self.rule, self.fn, found, more)
+                total = combined(self.rule, self.fn, total, more)
             if target is None:
-                kernel.store(found, self.memory, 1, block)
+                kernel.store(total, self.memory, 1, block)
             else:
-                kernel.store(narrow(found, self.dtype), target, 1, block)
+                kernel.store(narrow(total, self.dtype), target, 1, block)
 
         kernel.blocks(self.length, finish)
 

@@ -83,13 +83,13 @@ def time_to_move(dtypes: Iterable[str]) -> float:
 
 
 def _time_of_step(node: Node, dtypes: Sequence[str]) -> float:
-    given = [dtypes[k] for k in (*node.inputs, *node.outputs)]
-    return _time(node.op.fn if isinstance(node.op, Elementwise) else None, given)
+    step_dtypes = [dtypes[k] for k in (*node.inputs, *node.outputs)]
+    return _time(node.op.fn if isinstance(node.op, Elementwise) else None, step_dtypes)
 
 
-def _time(fn: ElementwiseFunction | None, given: Sequence[str]) -> float:
+def _time(fn: ElementwiseFunction | None, dtypes: Sequence[str]) -> float:
     """What a function takes, or a step that is none, with operands and a result of these dtypes."""
-    size = max(map(item_size, given))
+    size = max(map(item_size, dtypes))
     if fn is None or not has_many_steps(fn):
         return LIGHT * size
-    return HEAVY * size * (ALONE if any(kind_of(dtype) in ("half", "complex") for dtype in given) else 1)
+    return HEAVY * size * (ALONE if any(kind_of(dtype) in ("half", "complex") for dtype in dtypes) else 1)

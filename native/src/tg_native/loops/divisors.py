@@ -47,15 +47,15 @@ def unscaled(inverses: Mapping[int, Inverse]) -> tuple[Condition, dict[int, Inve
     return body.everywhere(usual), {k: one._replace(scale=None) for k, one in inverses.items()}
 
 
-def inverses(nodes: Sequence[Node], known: Mapping[int, Elements]) -> dict[int, Inverse]:
+def inverses(nodes: Sequence[Node], values: Mapping[int, Elements]) -> dict[int, Inverse]:
     """The inverses of those divisors of steps that are known before the loop over the axis begins."""
-    found: dict[int, Inverse] = {}
+    by_number: dict[int, Inverse] = {}
     for node in nodes:
-        if node.op.rule_key is divide and node.inputs[0] not in known:
-            y = known.get(node.inputs[1])
-            if isinstance(y, Lanes) and is_wide_float(y.dtype) and node.inputs[1] not in found:
-                found[node.inputs[1]] = _inverse(y)
-    return found
+        if node.op.rule_key is divide and node.inputs[0] not in values:
+            y = values.get(node.inputs[1])
+            if isinstance(y, Lanes) and is_wide_float(y.dtype) and node.inputs[1] not in by_number:
+                by_number[node.inputs[1]] = _inverse(y)
+    return by_number
 
 
 def _inverse(y: Lanes) -> Inverse:
@@ -65,9 +65,9 @@ def _inverse(y: Lanes) -> Inverse:
     return Inverse(1 / (y * scale), scale)
 
 
-def quotient(node: Node, values: Mapping[int, Elements], known: Mapping[int, Inverse]) -> Lanes | None:
+def quotient(node: Node, values: Mapping[int, Elements], inverses: Mapping[int, Inverse]) -> Lanes | None:
     """What a step gives by an inverse; None if it has to be computed otherwise."""
-    x, inverse = values[node.inputs[0]], known.get(node.inputs[-1])
+    x, inverse = values[node.inputs[0]], inverses.get(node.inputs[-1])
     if inverse is None or node.op.rule_key is not divide or not isinstance(x, Lanes):
         return None
     return inverse.times(x)

@@ -82,8 +82,8 @@ class Extreme(NamedTuple):
             order = self._beyond(x, y)
         if not (is_complex(self.dtype) or is_float(self.dtype)):
             return order
-        found: Lanes = (order | x.is_nan()) & ~y.is_nan()
-        return found
+        is_better: Lanes = (order | x.is_nan()) & ~y.is_nan()
+        return is_better
 
     def _beyond(self, x: Lanes, y: Lanes) -> Lanes:
         return x > y if self.largest else x < y
@@ -100,9 +100,9 @@ def by_rows(kernel: Kernel, extreme: Extreme, axis: Space, lead: Space, source: 
         def taken(block: Block, so_far: Sequence[Lanes]) -> list[Lanes]:
             return extreme.taken(so_far, kernel.load(row, step, block), block.first.lanes(), block.mask)
 
-        found = body.fold(0, whole, body.lanes, extreme.begin(), lambda at, *so_far: taken(Block(at), so_far))
-        found = body.fold(whole, n, body.lanes, found, lambda at, *so_far: taken(kernel.partial(at, n), so_far))
-        place = extreme.across(found)
+        best = body.fold(0, whole, body.lanes, extreme.begin(), lambda at, *so_far: taken(Block(at), so_far))
+        best = body.fold(whole, n, body.lanes, best, lambda at, *so_far: taken(kernel.partial(at, n), so_far))
+        place = extreme.across(best)
         with body.of(0):
             body.store(place, kernel.moved(target, indices, lead.strides[1]))
 

@@ -71,8 +71,8 @@ def wide(value: Elements, dtype: str, width: int) -> Elements:
     if is_half(value.dtype):
         value = widened(value)  # type: ignore[arg-type]
     with body.of(width):
-        found = Pair(*map(body.regrouped, value)) if isinstance(value, Pair) else body.regrouped(value)
-        return found.to(dtype)
+        elements = Pair(*map(body.regrouped, value)) if isinstance(value, Pair) else body.regrouped(value)
+        return elements.to(dtype)
 
 
 def narrow(value: Elements, dtype: str) -> Elements:
@@ -88,10 +88,10 @@ def is_interleaved(fn: Any, dtype: str, stride: int | Length) -> bool:
 def combined(rule: Rule, fn: Any, x: Elements, y: Elements) -> Elements:
     """Elements of one dtype combined: of numbers too, of which truth is asked, the result is one of that dtype."""
     is_logical = REDUCTIONS[fn].kind == "logical"
-    found: Any = rule(fn.op, (x, y), "bool" if is_logical else x.dtype)
+    result: Any = rule(fn.op, (x, y), "bool" if is_logical else x.dtype)
     if is_logical and isinstance(x, Pair):
-        return Pair(found.to(x.real.dtype), x.imag.like(0))
-    return found.to(x.dtype) if is_logical else found  # type: ignore[no-any-return]
+        return Pair(result.to(x.real.dtype), x.imag.like(0))
+    return result.to(x.dtype) if is_logical else result  # type: ignore[no-any-return]
 
 
 @final
@@ -146,9 +146,9 @@ class Fold:
         runs = Index(self._runs.get())
         with body.when(runs > 0):
             before = runs - 1
-            found = self.found()
+            values = self.found()
             with body.of(self.width):
-                for stack, last in zip(self._stacks, found, strict=True):
+                for stack, last in zip(self._stacks, values, strict=True):
                     self._by_function("push", push, (stack, before, last))
         self._runs.set((runs + 1).value)
         with body.of(self.width):
@@ -166,9 +166,9 @@ class Fold:
         with self.body.of(self.width):
             return parts([combined(self.rule, self.fn, self._given(last), value)])
 
-    def keep(self, found: Sequence[Lanes]) -> None:
+    def keep(self, values: Sequence[Lanes]) -> None:
         """Keep what a run of rounds has found."""
-        for place, value in zip(self._found, found, strict=True):
+        for place, value in zip(self._found, values, strict=True):
             place.set(value)
 
     def found(self) -> list[Lanes]:
@@ -205,9 +205,9 @@ class Fold:
 
     def result(self) -> Elements:
         """What has been found in all lanes: a single element, of the dtype of the elements."""
-        found = self.whole()
+        total = self.whole()
         with self.body.of(0):
-            return narrow(found, self.dtype)
+            return narrow(total, self.dtype)
 
     def inside(self, value: Elements, block: Block) -> Elements:
         """The elements of a block, and what changes nothing in the lanes outside."""
@@ -223,8 +223,8 @@ class Fold:
 
         is_partial, body = ~block.whole, self.body
         pairs = zip(parts([value]), parts([nothing]), strict=True)
-        found = [body.replaced(is_partial, x, partial(chosen, x, y)) for x, y in pairs]
-        return Pair(*found) if len(found) > 1 else found[0]
+        elements = [body.replaced(is_partial, x, partial(chosen, x, y)) for x, y in pairs]
+        return Pair(*elements) if len(elements) > 1 else elements[0]
 
 
 def across(rule: Rule, fn: Any, value: Elements, each: int = 1) -> Elements:
@@ -323,10 +323,10 @@ def _in_registers(
     """Rounds that hand on what has been found."""
 
     def taken(block: Block, so_far: Sequence[Lanes]) -> list[Lanes]:
-        left, found = iter(so_far), list[Lanes]()
+        left, totals = iter(so_far), list[Lanes]()
         for fold, value in zip(folds, write(block), strict=True):
-            found += fold.taken([next(left) for _ in fold.dtypes], fold.inside(value, block))
-        return found
+            totals += fold.taken([next(left) for _ in fold.dtypes], fold.inside(value, block))
+        return totals
 
     body = kernel.body
     for span in spans:

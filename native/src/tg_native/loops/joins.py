@@ -21,8 +21,8 @@ MOST_SHARED: Final = 1024  # elements of an array that parts scatter into: of so
 
 def _number(kernel: Kernel, parts: Scalar) -> Index:
     with kernel.body.of(0):
-        found: Any = kernel.scalar(parts)
-    return Index(found)
+        value: Any = kernel.scalar(parts)
+    return Index(value)
 
 
 def join_totals(site: Site, fn: Any, dtype: str, memory: Array, parts: Scalar, target: Array) -> None:
@@ -60,6 +60,6 @@ def join_scattered(site: Site, memory: Array, parts: Scalar, target: Array) -> N
     with body.when(n != 1), body.loop(0, n) as part, body.loop(0, length) as at:
         more: Any = body.load(source.moved(part * MOST_SHARED + at))
         there = place.moved(at)
-        found: Any = rule(add.op, (body.load(there), more), target.dtype)
-        body.store(found, there)
+        total: Any = rule(add.op, (body.load(there), more), target.dtype)
+        body.store(total, there)
     site.run(kernel)

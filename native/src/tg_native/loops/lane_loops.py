@@ -114,14 +114,14 @@ class _Nest:
         for j, y in self.stored.items():
             wide["result", j] = y
         strides = [a.strides[a.ndim - len(space) :] for a in wide.values()]
-        found = collapsed(space, strides)
-        self.shape = found.shape or (1,)
+        layout = collapsed(space, strides)
+        self.shape = layout.shape or (1,)
         inner = self.shape[-1]
         dtypes = {working(dtype) for program in self.programs for dtype in program.dtypes}
         self.kernel = site.kernel(dtypes, self._vectors(), inner)
         self._divide(wide)
         self.placed: dict[tuple[str, int], tuple[Pointer, Sequence[int | Length], int | Length]] = {}
-        for (what, k), a, s in zip(wide, wide.values(), found.strides, strict=True):
+        for (what, k), a, s in zip(wide, wide.values(), layout.strides, strict=True):
             pointer = self.kernel.read(a) if what == "operand" else self.kernel.write(a)
             row = a.strides[0] if a.ndim > len(space) else 0
             self.placed[what, k] = pointer, s or (0,), row
@@ -153,7 +153,7 @@ class _Nest:
         op, site, kernel = self.op, self.site, self.kernel
         wanted = {~read for stage in op.stages for read in stage.reads if read < 0}
         lanes = max(kernel.body.lanes, 1)
-        found: dict[int, tuple[Pointer, int]] = {}
+        places: dict[int, tuple[Pointer, int]] = {}
         for j in sorted(wanted - self.stored.keys()):
             if not self._has_steps(j):
                 continue
@@ -163,8 +163,8 @@ class _Nest:
             place = kernel.write(memory)
             if kernel.share is not None:
                 place = place.moved(kernel.share.slot * (kernel.length(self.lengths[s]) * lanes))
-            found[j] = place, lanes
-        return found
+            places[j] = place, lanes
+        return places
 
     # --- the function ------------------------------------------------------------------------------------------------
 
@@ -193,15 +193,15 @@ class _Nest:
             self.looks.between_blocks(steps)
 
     def _stages(self, block: Block) -> None:
-        made: dict[int, Elements] = {}  # the carries after all steps, by their numbers among all results
+        carries: dict[int, Elements] = {}  # the carries after all steps, by their numbers among all results
         first = 0
         for s, stage in enumerate(self.op.stages):
-            finals = self._stage(s, stage, block, made, first)
-            made.update((first + k, value) for k, value in enumerate(finals))
+            finals = self._stage(s, stage, block, carries, first)
+            carries.update((first + k, value) for k, value in enumerate(finals))
             first += len(stage.stored)
 
     def _stage(
-        self, s: int, stage: LaneStage, block: Block, made: dict[int, Elements], first: int
+        self, s: int, stage: LaneStage, block: Block, carries: dict[int, Elements], first: int
     ) -> Sequence[Elements]:
         """The steps of one stage: the carries after these; `first` is the number of its first result."""
         body, program, n = self.kernel.body, self.programs[s], stage.carries
@@ -209,25 +209,25 @@ class _Nest:
         held = n + stage.sequences
         for k, read in enumerate(stage.reads):
             if not stage.is_sequence(k):
-                values[k] = made[~read] if read < 0 else self._loaded(read, block)
+                values[k] = carries[~read] if read < 0 else self._loaded(read, block)
         starts = [values.pop(k) for k in range(n)]
         run(self.site.function, program, values)  # what is the same in all steps
         length = self.kernel.length(self.lengths[s])
         last = length - 1 if stage.reverse else length
         targets = [(k, first + k) for k in range(n, len(stage.stored))]
 
-        def step(at: Index, *given: Lanes, known: Mapping[int, Elements] = NOTHING) -> Sequence[Lanes]:
+        def step(at: Index, *lanes: Lanes, known: Mapping[int, Elements] = NOTHING) -> Sequence[Lanes]:
             place = last - at if stage.reverse else at
-            found = {**values, **known}
-            carried = iter(given)
-            found.update((k, _together(program.dtypes[k], carried)) for k in range(n))
+            state = {**values, **known}
+            carried = iter(lanes)
+            state.update((k, _together(program.dtypes[k], carried)) for k in range(n))
             with body.vector_by_vector():
                 for k in range(n, held):
-                    found[k] = self._slice(stage.reads[k], place, block)
-                run(self.site.function, program, found)
+                    state[k] = self._slice(stage.reads[k], place, block)
+                run(self.site.function, program, state)
                 for k, j in targets:
-                    self._trace(j, found[program.outputs[k]], place, block)
-            return parts([found[k] for k in program.outputs[:n]])
+                    self._trace(j, state[program.outputs[k]], place, block)
+            return parts([state[k] for k in program.outputs[:n]])
 
         if stage.asks:
             after = iter(self._while(stage, program, values, parts(starts), step, block, first))
@@ -271,27 +271,27 @@ class _Nest:
         goes_on = program.outputs[-1]
         asking = program._replace(nodes=_needed(program, goes_on))
         self._clear(stage, block, first)
-        made = Counter(body)
-        known: Values = {}
+        counter = Counter(body)
+        state: Values = {}
 
-        def holds(*given: Lanes) -> Condition:
-            known.clear()
-            known.update(values)
-            carried = iter(given)
-            known.update((k, _together(program.dtypes[k], carried)) for k in range(stage.carries))
-            run(function, asking, known)
-            asked: Any = known[goes_on]
+        def holds(*lanes: Lanes) -> Condition:
+            state.clear()
+            state.update(values)
+            carried = iter(lanes)
+            state.update((k, _together(program.dtypes[k], carried)) for k in range(stage.carries))
+            run(function, asking, state)
+            flag: Any = state[goes_on]
             mask = block.mask
-            some: Condition = body.anywhere(asked if mask is None else asked & mask)
+            some: Condition = body.anywhere(flag if mask is None else flag & mask)
             return some
 
-        def write(*given: Lanes) -> Sequence[Lanes]:
-            at = made.get()
-            found = step(at, *given, known=known)
-            made.set(at + 1)
-            return found
+        def write(*lanes: Lanes) -> Sequence[Lanes]:
+            at = counter.get()
+            carries = step(at, *lanes, known=state)
+            counter.set(at + 1)
+            return carries
 
-        return self.looks.while_loop(made, stage.length, starts, holds, write)
+        return self.looks.while_loop(counter, stage.length, starts, holds, write)
 
     # --- elements ----------------------------------------------------------------------------------------------------
 
@@ -341,12 +341,12 @@ class _Nest:
 
 def _needed(program: ScalarProgram, wanted: int) -> tuple[Node, ...]:
     """The steps that a value needs."""
-    numbers, found = {wanted}, []
+    numbers, steps = {wanted}, []
     for node in reversed(program.nodes):
         if not numbers.isdisjoint(node.outputs):
             numbers.update(node.inputs)
-            found.append(node)
-    return tuple(reversed(found))
+            steps.append(node)
+    return tuple(reversed(steps))
 
 
 def _weight(program: ScalarProgram) -> int:

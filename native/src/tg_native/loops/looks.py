@@ -83,21 +83,21 @@ class Looks:
         body = self.body
         if is_short:
             return body.fold(0, length, 1, first, write)
-        made = Counter(body)
+        counter = Counter(body)
 
-        def part(*given: Lanes) -> Sequence[Lanes]:
-            start = made.get()
+        def part(*lanes: Lanes) -> Sequence[Lanes]:
+            start = counter.get()
             end = (start + EVERY).least(length)
-            found = body.fold(start, end, 1, given, write)
-            made.set(end)
+            carries = body.fold(start, end, 1, lanes, write)
+            counter.set(end)
             self._look_unless(end == length)
-            return found
+            return carries
 
-        return body.while_loop(first, lambda *_: (made.get() < length) & self.goes_on(), part)
+        return body.while_loop(first, lambda *_: (counter.get() < length) & self.goes_on(), part)
 
     def while_loop(
         self,
-        made: Counter,
+        counter: Counter,
         most: int | None,
         first: Sequence[Lanes],
         holds: Callable[..., Condition],
@@ -106,20 +106,20 @@ class Looks:
         """As `Routine.while_loop`, of at most so many steps, in parts between which is looked.
 
         Args:
-            made: how many steps have been made; `write` counts them.
+            counter: how many steps have been made; `write` counts them.
         """
         body, limit = self.body, Counter(self.body)
 
         def goes_on(*_: Lanes) -> Condition:
-            found = (made.get() == limit.get()) & self.goes_on()  # else a part has ended because nobody goes on
-            return found if most is None else found & (limit.get() < most)
+            condition = (counter.get() == limit.get()) & self.goes_on()  # else a part has ended because nobody goes on
+            return condition if most is None else condition & (limit.get() < most)
 
-        def part(*given: Lanes) -> Sequence[Lanes]:
+        def part(*lanes: Lanes) -> Sequence[Lanes]:
             end = limit.get() + EVERY
             limit.set(end if most is None else end.least(most))
-            found = body.while_loop(given, lambda *x: holds(*x) & (made.get() < limit.get()), write)
-            self._look_unless(made.get() < limit.get())
-            return found
+            carries = body.while_loop(lanes, lambda *x: holds(*x) & (counter.get() < limit.get()), write)
+            self._look_unless(counter.get() < limit.get())
+            return carries
 
         return body.while_loop(first, goes_on, part)
 

@@ -110,16 +110,16 @@ class LoopNest:
 
     def _allocate(self) -> dict[int, Array]:
         """Memory for the results, by their numbers: of the loop, or of this call for rows that are read later."""
-        found: dict[int, Array] = {}
+        by_number: dict[int, Array] = {}
         stored = iter(range(len(self.site.types)))
         for j, (_, result) in enumerate(self.staging.results):
             if result.stored:
-                found[j] = self.site.allocate(next(stored))
+                by_number[j] = self.site.allocate(next(stored))
                 if result.into is not None:
-                    self.site.copy(self.site.inputs[result.into], found[j])
+                    self.site.copy(self.site.inputs[result.into], by_number[j])
             elif self.staging.is_row(j) and j not in self.hosts:
-                found[j] = self._row(self.staging.dtype_of(j))
-        return found
+                by_number[j] = self._row(self.staging.dtype_of(j))
+        return by_number
 
     def _row(self, dtype: str) -> Array:
         """Memory for a row that later stages read: one for each thread, not closer than a line of the cache."""
@@ -134,18 +134,18 @@ class LoopNest:
 
     def _arrays(self) -> dict[tuple[str, int], Array]:
         """What lies in memory over the space: operands and results."""
-        found: dict[tuple[str, int], Array] = {}
+        arrays: dict[tuple[str, int], Array] = {}
         for k in self.staging.elements:
             v = self.site.inputs[k]
             if uniform(v) is None:
                 assert isinstance(v, Array)
-                found["operand", k] = spread(v, self.staging.space)
+                arrays["operand", k] = spread(v, self.staging.space)
         for j, y in self.stored.items():
             if self.staging.results[j][1].into is None:
-                found["result", j] = spread(y, self.staging.space)
+                arrays["result", j] = spread(y, self.staging.space)
             if self.staging.is_column(j):
-                found["column", j] = self._rows(j, y.dtype)
-        return found
+                arrays["column", j] = self._rows(j, y.dtype)
+        return arrays
 
     def _rows(self, j: int, dtype: str) -> Array:
         """Memory for what is found of columns, as one row over the space."""

@@ -119,10 +119,10 @@ def in_float32(rule: Callable[[Any, Any], Value]) -> Callable[[Any, Any], Value]
             return rule(op, site)
         inputs = [converted(v, working(v.dtype), site) for v in site.inputs]
         (wanted,) = site.types
-        found = rule(op, site.given(inputs, [TensorType(working(wanted.dtype), wanted.shape)]))
-        if found.dtype != wanted.dtype:
-            return one_op(Cast(wanted.dtype), site.given([found]))[0]
-        return found
+        result = rule(op, site.given(inputs, [TensorType(working(wanted.dtype), wanted.shape)]))
+        if result.dtype != wanted.dtype:
+            return one_op(Cast(wanted.dtype), site.given([result]))[0]
+        return result
 
     return widened
 
@@ -157,8 +157,8 @@ def mapped(
             one function serves arrays of all lengths, as the updates of all parameters have.
     """
     shape = outputs[0].shape
-    known = [uniform(v) or v for v in operands]
-    placed = [spread(v, shape) if isinstance(v, Array) else v for v in known]
+    sources = [uniform(v) or v for v in operands]
+    placed = [spread(v, shape) if isinstance(v, Array) else v for v in sources]
     strides = [v.strides for v in (*placed, *outputs) if isinstance(v, Array)]
     space = collapsed(shape, strides)
     stored = [s[-1] for s in space.strides[len(strides) - len(outputs) :] if s]
@@ -279,10 +279,10 @@ def write_row(
     shared = inverses(program.nodes, values) if not kernel.body.exact else NO_INVERSES
 
     def write(block: Block) -> None:
-        found = values | {p.number: kernel.load(p.place, p.stride, block) for p in late}
-        run(function, program, found, shared)
+        all_values = values | {p.number: kernel.load(p.place, p.stride, block) for p in late}
+        run(function, program, all_values, shared)
         for number, (target, stride) in zip(program.outputs, targets, strict=True):
-            kernel.store(found[number], target, stride, block)
+            kernel.store(all_values[number], target, stride, block)
 
     over(write)
 
@@ -305,7 +305,7 @@ def step(
     rule = function.rule(node.op)
     if node.inputs and node.inputs[0] in program.never_positive:
         rule = getattr(rule, "of_nonpositive", None) or rule
-    found: Any = quotient(node, values, shared) or rule(node.op, operands, program.dtypes[number])
-    if found is NotImplemented:
-        found = taken(found, node.op, [TensorType(program.dtypes[k]) for k in node.inputs])
-    values[number] = found
+    result: Any = quotient(node, values, shared) or rule(node.op, operands, program.dtypes[number])
+    if result is NotImplemented:
+        result = taken(result, node.op, [TensorType(program.dtypes[k]) for k in node.inputs])
+    values[number] = result

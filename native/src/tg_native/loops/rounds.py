@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 class Rounds:
     """How the rounds of a stage along its innermost axis are written."""
 
-    def __init__(self, stage: StageWriter, known: Values, single: Values, indices: Sequence[Index]) -> None:
+    def __init__(self, stage: StageWriter, values: Values, single: Values, indices: Sequence[Index]) -> None:
         """With what is known of all elements, in lanes and as single ones, and the outer indices."""
         self.stage, self.kernel, self.body = stage, stage.kernel, stage.body
-        self.known, self.single = known, single
+        self.known, self.single = values, single
         placed, is_scalar = stage.nest.placed, stage.nest.staging.is_scalar
         reads = {k: where for k in stage.inputs if (where := stage.read(k)) is not None and k in stage.varying}
         stores = {j: ("result", j) for j in stage.kept if ("result", j) in placed and not is_scalar(j)}
-        self.shared = inverses(stage.late, known) if not stage.body.exact else {}
+        self.shared = inverses(stage.late, values) if not stage.body.exact else {}
         is_short = is_worth_twice(self.body, stage.late, stage.program.dtypes)
         self._usual = unscaled(self.shared) if self.shared and is_short else None
         has_versions = stage.runs is not None or bool(stage.wrapped or stage.scattered)
@@ -61,79 +61,79 @@ class Rounds:
 
     def write(self, block: Block) -> list[Elements]:
         """A round; what it gives for the folds of the stage."""
-        found = self.loaded(block)
+        values = self.loaded(block)
         for row in self.ahead:
             row.fetch(block)
         if block.inside is not None or not self.body.lanes:
-            return self._each(found, block)
+            return self._each(values, block)
         if self._usual is None:
-            return self._whole(found, block)
+            return self._whole(values, block)
         is_usual, usual = self._usual
-        return self._either(is_usual, functools.partial(self._usually, usual), self._each, found, block)
+        return self._either(is_usual, functools.partial(self._usually, usual), self._each, values, block)
 
     def loaded(self, block: Block) -> Values:
         """What is known of a block when its elements are loaded."""
-        found = dict(self.known)
+        values = dict(self.known)
         for k, (place, stride) in self.loads.items():
-            found[k] = self.kernel.load(place, stride, block)
-        return found
+            values[k] = self.kernel.load(place, stride, block)
+        return values
 
     # --- versions ----------------------------------------------------------------------------------------------------
 
-    def _either(self, test: Condition, then: Way, otherwise: Way, found: Values, block: Block) -> list[Elements]:
+    def _either(self, test: Condition, then: Way, otherwise: Way, values: Values, block: Block) -> list[Elements]:
         """A full block in one of two ways."""
-        made = self.body.either(
+        elements = self.body.either(
             test,
-            lambda: parts(then(dict(found), block)),
-            lambda: parts(otherwise(dict(found), block)),
+            lambda: parts(then(dict(values), block)),
+            lambda: parts(otherwise(dict(values), block)),
         )
-        left, dtypes = iter(made), [self.stage.program.dtypes[self.stage.value_of(j)] for j in self.stage.folds]
+        left, dtypes = iter(elements), [self.stage.program.dtypes[self.stage.value_of(j)] for j in self.stage.folds]
         return [Pair(next(left), next(left)) if is_complex(d) else next(left) for d in dtypes]
 
-    def _usually(self, usual: dict[int, Inverse], found: Values, block: Block) -> list[Elements]:
+    def _usually(self, usual: dict[int, Inverse], block_values: Values, block: Block) -> list[Elements]:
         """By inverses that need no scaling."""
         before, self.shared = self.shared, usual
-        values = self._whole(found, block)
+        values = self._whole(block_values, block)
         self.shared = before
         return values
 
-    def _whole(self, found: Values, block: Block) -> list[Elements]:
+    def _whole(self, values: Values, block: Block) -> list[Elements]:
         runs = self.stage.runs
         if runs is None:
-            return self._wrapped(found, block)
-        return self._either(runs.are_one(found), self._run, self._wrapped, found, block)
+            return self._wrapped(values, block)
+        return self._either(runs.are_one(values), self._run, self._wrapped, values, block)
 
-    def _run(self, found: Values, block: Block) -> list[Elements]:
+    def _run(self, values: Values, block: Block) -> list[Elements]:
         """With one position for all elements."""
         assert self.stage.runs is not None
-        self.stage.runs.run(found, self.single, self.shared)
-        return self._finish(found, block)
+        self.stage.runs.run(values, self.single, self.shared)
+        return self._finish(values, block)
 
-    def _wrapped(self, found: Values, block: Block) -> list[Elements]:
+    def _wrapped(self, values: Values, block: Block) -> list[Elements]:
         stage = self.stage
         if not stage.wrapped:
-            return self._each(found, block)
+            return self._each(values, block)
         tests: list[Lanes] = []
         for node in stage.wrapped:
-            index = found[node.inputs[0]]
+            index = values[node.inputs[0]]
             assert isinstance(index, Lanes)
             tests.append(is_near(index, in_all_lanes(stage.lasts[node.outputs[0]])))
         test = self.body.everywhere(functools.reduce(operator.and_, tests))
-        return self._either(test, functools.partial(self._each, near=True), self._each, found, block)
+        return self._either(test, functools.partial(self._each, near=True), self._each, values, block)
 
-    def _each(self, found: Values, block: Block, *, near: bool = False) -> list[Elements]:
+    def _each(self, values: Values, block: Block, *, near: bool = False) -> list[Elements]:
         """With positions of their own for all elements."""
         stage = self.stage
-        stage.run(stage.late, found, self.shared, near=near)
+        stage.run(stage.late, values, self.shared, near=near)
         for j, scattering in stage.scattered.items():
-            place = stage.offset(scattering.base, stage.places(j), found)
-            scattering.write(found[stage.value_of(j)], place, block.mask)
-        return self._finish(found, block)
+            place = stage.offset(scattering.base, stage.places(j), values)
+            scattering.write(values[stage.value_of(j)], place, block.mask)
+        return self._finish(values, block)
 
-    def _finish(self, found: Mapping[int, Elements], block: Block) -> list[Elements]:
+    def _finish(self, values: Mapping[int, Elements], block: Block) -> list[Elements]:
         """What is kept is stored, and combined with what the rows before gave."""
         for j, (place, stride) in self.stores.items():
-            self.kernel.store(found[self.stage.kept[j]], place, stride, block)
+            self.kernel.store(values[self.stage.kept[j]], place, stride, block)
         for j, (place, _) in self.columns.items():
-            self.stage.columns[j].take(found[self.stage.value_of(j)], place, block)
-        return [found[self.stage.value_of(j)] for j in self.stage.folds]
+            self.stage.columns[j].take(values[self.stage.value_of(j)], place, block)
+        return [values[self.stage.value_of(j)] for j in self.stage.folds]

@@ -62,34 +62,36 @@ class Runs:
         """Before the rounds."""
         self._begun.set(index(self.body, 0).value)
 
-    def are_one(self, found: Mapping[int, Elements]) -> Condition:
+    def are_one(self, values: Mapping[int, Elements]) -> Condition:
         """Whether all positions of a block are one."""
         tests = []
         for root in self.roots:
-            lanes: Any = found[root]
+            lanes: Any = values[root]
             tests.append(self.body.everywhere(lanes == in_all_lanes(lane_of(lanes, 0))))
         return functools.reduce(operator.and_, tests)
 
-    def run(self, found: dict[int, Elements], known: Mapping[int, Elements], shared: Mapping[int, Inverse]) -> None:
+    def run(
+        self, block_values: dict[int, Elements], known: Mapping[int, Elements], shared: Mapping[int, Inverse]
+    ) -> None:
         """The steps of a block whose positions are one, and its sums.
 
         Args:
-            found: what is known of the block; gets the values of the steps.
+            block_values: what is known of the block; gets the values of the steps.
             known: what all elements along the axis share, as single elements.
             shared: inverses of divisors that all of them share.
         """
         body, stage = self.body, self.stage
-        singles = {root: lane_of(found[root], 0) for root in self.roots}
+        singles = {root: lane_of(block_values[root], 0) for root in self.roots}
         values = {**known, **singles}
         with body.of(0):
             stage.run(self.single, values)
             at = {j: stage.offset(one.base, stage.places(j), values) for j, one in stage.scattered.items()}
-        made = [number for node in self.single for number in node.outputs]
-        found.update((number, in_all_lanes(values[number])) for number in made)
-        stage.run(self.late, found, shared)
+        numbers = [number for node in self.single for number in node.outputs]
+        block_values.update((number, in_all_lanes(values[number])) for number in numbers)
+        stage.run(self.late, block_values, shared)
         self._go_to(singles, at)
         for j, one in stage.scattered.items():
-            value: Any = found[stage.value_of(j)]
+            value: Any = block_values[stage.value_of(j)]
             assert one.rule is not None
             total: Any = one.rule(one.fn.op, (self._sums[j].get(), value), value.dtype)
             self._sums[j].set(total)

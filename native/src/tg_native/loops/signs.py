@@ -20,19 +20,19 @@ ASKED: Final = frozenset((exp.op,))
 """The ops whose rules have a form for such operands."""
 
 
-def never_positive(frozen: FrozenGraph, known: Iterable[int] = ()) -> frozenset[int]:
+def never_positive(frozen: FrozenGraph, nonpositive: Iterable[int] = ()) -> frozenset[int]:
     """The operands of `ASKED` in a scalar program of which none is above 0; NaN may be.
 
     Args:
-        known: values that are so whatever core says.
+        nonpositive: values that are so whatever core says.
     """
-    asked = {node.inputs[0] for node in frozen.nodes if node.op in ASKED}
-    if not asked:
+    operands = {node.inputs[0] for node in frozen.nodes if node.op in ASKED}
+    if not operands:
         return frozenset()
     assumed = dict(frozen.assumed)
-    for k in asked.intersection(known):
+    for k in operands.intersection(nonpositive):
         assumed[k] = assumed.get(k, NONE) | {"nonpositive"}
-    numbers = sorted(asked)
+    numbers = sorted(operands)
     parts = frozen.arity, frozen.types, frozen.constants, frozen.nodes
     values = FunctionGraph.thaw(FrozenGraph(*parts, tuple(numbers), assumed=assumed)).outputs
     return frozenset(k for k, v in zip(numbers, values, strict=True) if "nonpositive" in facts_of(v))
@@ -40,14 +40,14 @@ def never_positive(frozen: FrozenGraph, known: Iterable[int] = ()) -> frozenset[
 
 def below_their_maxima(stage: Stage, staging: Staging) -> list[int]:
     """The values of a stage's program that are elements of an operand less the largest of the row that they are in."""
-    found, arity = [], stage.program.arity
+    numbers, arity = [], stage.program.arity
     for node in stage.program.nodes:
         if node.op != subtract.op or any(k >= arity for k in node.inputs):
             continue
         element, largest = (stage.reads[k] for k in node.inputs)
         if element >= 0 and largest < 0 and _is_maximum_of(element, ~largest, staging):
-            found.append(node.outputs[0])
-    return found
+            numbers.append(node.outputs[0])
+    return numbers
 
 
 def _is_maximum_of(operand: int, j: int, staging: Staging) -> bool:

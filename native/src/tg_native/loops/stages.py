@@ -129,8 +129,8 @@ class StageWriter:
             if j in self.nest.stored:
                 with self.body.of(self.lanes):
                     is_part = self.kernel.share is not None or self.site.is_part
-                    found = fold.whole() if is_part else fold.result()
-                self._store(found, self.nest.total_place(j, fold))
+                    total = fold.whole() if is_part else fold.result()
+                self._store(total, self.nest.total_place(j, fold))
 
     def _store(self, value: Elements, place: Pointer) -> None:
         with self.body.of(0):
@@ -263,17 +263,17 @@ class StageWriter:
     def _spread(self, values: Values) -> Values:
         """What is known of a row in all lanes, and lengths besides, so that the rounds need not do it."""
         needed = {k for node in self.late for k in node.inputs} | set(self.program.outputs)
-        found: Values = {}
+        in_lanes: Values = {}
         for k in sorted(needed & values.keys()):
             c = self.program.constants.get(k)
-            found[k] = in_all_lanes(values[k]) if c is None else constant_of(self.body, c, self.program.dtypes[k])
+            in_lanes[k] = in_all_lanes(values[k]) if c is None else constant_of(self.body, c, self.program.dtypes[k])
         for last in self.lasts.values():
             in_all_lanes(last)
         for array in (*self.tables.values(), *(s.base for s in self.scattered.values())):
             for stride in array.strides:
                 if stride.known not in (0, 1):
                     stride.lanes()
-        return found
+        return in_lanes
 
     def _finish(self, values: Values, outer: Sequence[Index]) -> None:
         """The numbers of this outer index, for later stages and in memory."""
@@ -290,9 +290,9 @@ class StageWriter:
 
     # --- rounds ------------------------------------------------------------------------------------------------------
 
-    def _over_elements(self, known: Values, single: Values, indices: Sequence[Index]) -> None:
+    def _over_elements(self, values: Values, single: Values, indices: Sequence[Index]) -> None:
         """The rounds along the innermost axis; what is known of all its elements, in lanes and as single ones."""
-        way, folds = Rounds(self, known, single, indices), list(self.folds.values())
+        way, folds = Rounds(self, values, single, indices), list(self.folds.values())
         if not self.axes:
             for fold, value in zip(folds, way.write(Block(index(self.body, 0))), strict=True):
                 fold.keep(fold.taken(fold.first(), value))

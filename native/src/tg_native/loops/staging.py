@@ -43,8 +43,8 @@ class Staging:
     def is_inner(self, s: int) -> bool:
         """Whether a stage runs over the inner axes."""
         stage = self.op.stages[s]
-        given = zip(stage.reads, stage.program.input_types, strict=True)
-        return len(self.op.stages) == 1 or any(self._spans(k) for k, t in given if not t.ndim)
+        inputs = zip(stage.reads, stage.program.input_types, strict=True)
+        return len(self.op.stages) == 1 or any(self._spans(k) for k, t in inputs if not t.ndim)
 
     def _spans(self, read: int) -> bool:
         """Whether what a stage reads has the inner axes."""
@@ -86,21 +86,21 @@ class Staging:
 
         They lie where that result is going to be, if no later stage reads anything else in memory.
         """
-        found: dict[int, int] = {}
+        by_row: dict[int, int] = {}
         for j in filter(self.is_row, range(len(self.results))):
             s, _ = self.results[j]
             last = max(t for t, stage in enumerate(self.op.stages) if ~j in stage.reads)
             hosts = [h for h, (t, r) in enumerate(self.results) if t == last and r.stored and r.op is None]
-            free = (h for h in hosts if h not in found.values() and not self.is_scalar(h))
+            free = (h for h in hosts if h not in by_row.values() and not self.is_scalar(h))
             host = next((h for h in free if self.dtype_of(h) == self.dtype_of(j)), None)
             if host is not None and all(map(self._reads_rows_alone, self.op.stages[s + 1 :])):
-                found[j] = host
-        return found
+                by_row[j] = host
+        return by_row
 
     def _reads_rows_alone(self, stage: Stage) -> bool:
         """Whether all that a stage reads in memory is what stages before it have made, or the same for a whole row."""
-        given = zip(stage.reads, stage.program.input_types, strict=True)
-        return all(k < 0 or not (t.ndim or self._spans(k)) for k, t in given)
+        inputs = zip(stage.reads, stage.program.input_types, strict=True)
+        return all(k < 0 or not (t.ndim or self._spans(k)) for k, t in inputs)
 
 
 def _element_operands(stage: Stage) -> list[int]:
@@ -121,12 +121,12 @@ def split(nodes: Sequence[Node], varying: set[int]) -> tuple[list[Node], list[No
 
 def roots(positions: Iterable[int], nodes: Sequence[Node], varying: set[int]) -> set[int]:
     """The inputs that differ along the inner axis and from which positions follow, by the steps that make these."""
-    found = varying.intersection(positions)
+    numbers = varying.intersection(positions)
     for node in reversed(nodes):
-        if not found.isdisjoint(node.outputs):
-            found.difference_update(node.outputs)
-            found.update(varying.intersection(node.inputs))
-    return found
+        if not numbers.isdisjoint(node.outputs):
+            numbers.difference_update(node.outputs)
+            numbers.update(varying.intersection(node.inputs))
+    return numbers
 
 
 def bounded_by(
@@ -140,8 +140,8 @@ def bounded_by(
         tables: of each value that is gathered from the lengths.
         written: of each array that is scattered into the values that are positions, and the lengths.
     """
-    found: dict[int, list[Index]] = {}
+    bounds: dict[int, list[Index]] = {}
     for at, lengths in (*((n.inputs[1:], tables[n.inputs[0]]) for n in nodes if type(n.op) is Gather), *written):
         for number, length in zip(at, lengths, strict=True):
-            found.setdefault(number, []).append(length)
-    return found
+            bounds.setdefault(number, []).append(length)
+    return bounds

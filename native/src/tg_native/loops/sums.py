@@ -74,14 +74,14 @@ class Sums:
         whole = (end - first) & -lanes
         stop = first + whole
         begin = [constant(body, 0, FLOAT) for _ in self.shared.summed]
-        found = body.fold(first, stop, lanes, begin, self._round)
+        sums = body.fold(first, stop, lanes, begin, self._round)
         rounds = (whole // lanes).single(FLOAT)
         totals, holds = list[Lanes](), list[Lanes]()
         for form in self.forms:
-            total, tests = self._total(form, found[self.shared.summed.index(form.factors)], rounds)
+            total, tests = self._total(form, sums[self.shared.summed.index(form.factors)], rounds)
             totals.append(total)
-            known = [test.text for test in holds]
-            holds += [test for test in tests if test.text not in known]
+            texts = [test.text for test in holds]
+            holds += [test for test in tests if test.text not in texts]
         conditions = [] if self.is_usual is None else [Condition(self.is_usual)]
         if holds:
             conditions.append(body.everywhere(functools.reduce(operator.and_, holds)))
@@ -92,17 +92,17 @@ class Sums:
 
     def _round(self, at: Index, *sums: Lanes) -> list[Lanes]:
         """The sums after a full round."""
-        found = self.way.loaded(Block(at))
-        self.stage.run(self.shared.nodes, found, self.way.shared)
-        made = []
+        block_values = self.way.loaded(Block(at))
+        self.stage.run(self.shared.nodes, block_values, self.way.shared)
+        new_sums = []
         for factors, total in zip(self.shared.summed, sums, strict=True):
-            values: list[Any] = [found[number] for number in factors]
-            made.append(fma(values[0], values[1], total) if len(values) > 1 else total + values[0])
-        return made
+            values: list[Any] = [block_values[number] for number in factors]
+            new_sums.append(fma(values[0], values[1], total) if len(values) > 1 else total + values[0])
+        return new_sums
 
-    def _total(self, form: Affine, found: Lanes, rounds: Lanes) -> tuple[Lanes, list[Lanes]]:
+    def _total(self, form: Affine, value: Lanes, rounds: Lanes) -> tuple[Lanes, list[Lanes]]:
         """What a sum is, and whether nothing overflowed, vanished or cancelled."""
-        total, tests = found, []
+        total, tests = value, []
         if form.shift is not None:
             with self.body.of(0):
                 shift = form.shift * rounds
@@ -112,9 +112,9 @@ class Sums:
         if form.shift is not None:
             total = total + in_all_lanes(shift)
         if form.scale is not None or form.shift is not None:
-            tests.append(fabs(found) < LARGEST)
+            tests.append(fabs(value) < LARGEST)
         if form.regroups:
-            tests.append(fabs(found) > LEAST)
+            tests.append(fabs(value) > LEAST)
         if form.shift is not None:
             tests.append(fabs(total) >= in_all_lanes(least))
         return total, tests

@@ -38,11 +38,11 @@ class Terms(NamedTuple):
         """A factor as it is worked with."""
         return x.to(self.working)
 
-    def values(self, found: Sequence[Lanes]) -> list[Elements]:
+    def values(self, lanes: Sequence[Lanes]) -> list[Elements]:
         """Values by their parts: the other way round."""
         if not is_complex(self.dtype):
-            return list(found)
-        return [Pair(*both) for both in zip(found[::2], found[1::2], strict=True)]
+            return list(lanes)
+        return [Pair(*both) for both in zip(lanes[::2], lanes[1::2], strict=True)]
 
     def more(self, total: Any, factor: Any, element: Any) -> Elements:
         """One more term."""
@@ -58,8 +58,8 @@ class Terms(NamedTuple):
 
     def sum(self, x: Any, y: Any) -> Elements:
         """The sum of two sums."""
-        found: Elements = x | y if self.dtype == "bool" else x.plus(y) if isinstance(x, Pair) else x + y
-        return found
+        total: Elements = x | y if self.dtype == "bool" else x.plus(y) if isinstance(x, Pair) else x + y
+        return total
 
     def across(self, value: Elements) -> Elements:
         """The sum of all lanes: a single element."""

@@ -192,8 +192,8 @@ def fold_elements(
     def step(at: Index, *last: Lanes) -> list[Lanes]:
         return parts([write(at, Pair(*last) if is_pair else last[0])])
 
-    found = body.fold(start, end, 1, parts([first]), step)
-    return Pair(*found) if is_pair else found[0]
+    lanes = body.fold(start, end, 1, parts([first]), step)
+    return Pair(*lanes) if is_pair else lanes[0]
 
 
 def any_of(
@@ -202,8 +202,8 @@ def any_of(
     """Whether something holds of some index."""
 
     def step(at: Index, last: Lanes) -> list[Lanes]:
-        found = holds(at)
-        return [Index(last).most(found.number() if isinstance(found, Condition) else found).value]
+        value = holds(at)
+        return [Index(last).most(value.number() if isinstance(value, Condition) else value).value]
 
     with body.of(0):
         zero = [body.number(0, "int64")]
@@ -217,15 +217,15 @@ def copy_rows(source: Matrix, target: Matrix, rows: Index, columns: Index) -> No
         target.store(source.load(i, j), i, j)
 
 
-def take_lower(given: Matrix, made: Matrix, n: Index) -> None:
+def take_lower(source: Matrix, target: Matrix, n: Index) -> None:
     """Take the lower triangle, and zeros for what is above it."""
-    body = made.kernel.body
-    zero = number(body, 0, made.array.dtype)
+    body = target.kernel.body
+    zero = number(body, 0, target.array.dtype)
     with body.loop(0, n) as i:
         with body.loop(0, i + 1) as j:
-            made.store(given.load(i, j), i, j)
+            target.store(source.load(i, j), i, j)
         with body.loop(i + 1, n) as j:
-            made.store(zero, i, j)
+            target.store(zero, i, j)
 
 
 def is_finite(matrix: Matrix, rows: Index, columns: Index) -> Condition:
@@ -234,8 +234,8 @@ def is_finite(matrix: Matrix, rows: Index, columns: Index) -> Condition:
 
     def is_odd(x: Elements) -> Lanes:
         values = x if isinstance(x, Pair) else (x,)
-        found = ~(fabs(values[0]) < np.inf)
-        return found if len(values) == 1 else found | ~(fabs(values[1]) < np.inf)
+        odd = ~(fabs(values[0]) < np.inf)
+        return odd if len(values) == 1 else odd | ~(fabs(values[1]) < np.inf)
 
     def in_row(i: Index) -> Index:
         return any_of(body, 0, columns, lambda j: Condition(is_odd(matrix.load(i, j)))).number()

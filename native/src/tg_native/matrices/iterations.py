@@ -54,15 +54,15 @@ def total_of(*lengths: int | Length) -> int | Length:
     return total
 
 
-def transpose(made: Matrix, n: Index, of: Callable[[Elements], Elements]) -> None:
+def transpose(matrix: Matrix, n: Index, of: Callable[[Elements], Elements]) -> None:
     """The transpose of a square matrix in its memory, with a function of each element."""
-    body = made.kernel.body
+    body = matrix.kernel.body
     with body.loop(0, n) as i:
         with body.loop(0, i) as j:
-            x, y = made.load(i, j), made.load(j, i)
-            made.store(of(y), i, j)
-            made.store(of(x), j, i)
-        made.store(of(made.load(i, i)), i, i)
+            x, y = matrix.load(i, j), matrix.load(j, i)
+            matrix.store(of(y), i, j)
+            matrix.store(of(x), j, i)
+        matrix.store(of(matrix.load(i, i)), i, i)
 
 
 def fill_row_nan(kernel: Kernel, dtype: str, place: Pointer, count: Index) -> None:

@@ -154,7 +154,7 @@ class Panels:
                     some, self.m - i, count, is_more,
                 )  # fmt: skip
                 name = f"multiplied_panel_{self.dtype}_{rows}"
-                body.subroutine(name, lambda *given, rows=rows: self._add(Tile(*given), rows), tile)
+                body.subroutine(name, lambda *fields, rows=rows: self._add(Tile(*fields), rows), tile)
 
     def _add(self, tile: Tile, count: int) -> None:
         """Write or add to a tile of z; rows beyond the last one are that one's, and not written."""
@@ -171,11 +171,11 @@ class Panels:
         part = Block(index(body, 0), tile.columns, tile.columns == lanes if body.asks_whole else None)
         with body.loop(0, tile.terms.most(1), SUMMED) as start:
             first: Any = [terms.zero()] * count
-            found = body.fold(start, (start + SUMMED).least(tile.terms), 1, first, step)
+            totals = body.fold(start, (start + SUMMED).least(tile.terms), 1, first, step)
             is_more = (tile.is_more > 0) | (start > 0)
             for condition, more in ((~is_more, False), (is_more, True)):
                 with body.when(condition):
-                    self._store(tile, found, part, more=more)
+                    self._store(tile, totals, part, more=more)
 
     @staticmethod
     def _store(tile: Tile, sums: Sequence[Any], part: Block, *, more: bool) -> None:

@@ -45,5 +45,5 @@ def in_registers(op: InRegisters, site: Site) -> list[Value] | Value:
         batch.store(info, targets[1], 1, 0)
 
     batch.write(write)
-    found = [make() for _, make in results]
-    return found if len(found) > 1 else found[0]
+    outputs = [make() for _, make in results]
+    return outputs if len(outputs) > 1 else outputs[0]

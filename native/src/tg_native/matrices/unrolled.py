@@ -122,40 +122,40 @@ class Batch:
 # --- Cholesky --------------------------------------------------------------------------------------------------------
 
 
-def positive_factor(given: Grid) -> tuple[Grid, Lanes, Lanes]:
+def positive_factor(triangle: Grid) -> tuple[Grid, Lanes, Lanes]:
     """The Cholesky factor of a lower triangle, the number of the minor that is not positive, and whether it is NaN."""
-    body, dtype, n = given[0][0].body, given[0][0].dtype, len(given)
-    zero, found = number(body, 0, dtype), constant(body, 0, "int32")
-    made: Grid = [[zero] * n for _ in range(n)]
+    body, dtype, n = triangle[0][0].body, triangle[0][0].dtype, len(triangle)
+    zero, info = number(body, 0, dtype), constant(body, 0, "int32")
+    factor: Grid = [[zero] * n for _ in range(n)]
     for i in range(n):
         for j in range(i):
-            left = given[i][j]
+            left = triangle[i][j]
             for k in range(j):
-                left = minus_product(left, made[i][k], conjugate(made[j][k]))
-            made[i][j] = over(left, real(made[j][j]))
-        pivot = real(given[i][i])
+                left = minus_product(left, factor[i][k], conjugate(factor[j][k]))
+            factor[i][j] = over(left, real(factor[j][j]))
+        pivot = real(triangle[i][i])
         for k in range(i):
-            x = made[i][k]
+            x = factor[i][k]
             for part in x if isinstance(x, Pair) else (x,):
                 pivot = real(minus_product(pivot, part, part))
         root = sqrt(pivot)
-        made[i][i] = Pair(root, root.like(0)) if is_complex(dtype) else root
-        found = select((pivot <= 0) & (found == 0), i + 1, found)
-    has_nan = given[0][0].is_nan()
-    for x in (x for row in given[1:] for x in row):
+        factor[i][i] = Pair(root, root.like(0)) if is_complex(dtype) else root
+        info = select((pivot <= 0) & (info == 0), i + 1, info)
+    has_nan = triangle[0][0].is_nan()
+    for x in (x for row in triangle[1:] for x in row):
         has_nan = has_nan | x.is_nan()
-    found = select(has_nan, 0, found)
-    return made, found, has_nan | (found > 0)
+    info = select(has_nan, 0, info)
+    return factor, info, has_nan | (info > 0)
 
 
 def cholesky(batch: Batch, a: Pointer, n: int, factor: Pointer, info: Pointer) -> None:
     """The Cholesky factors of matrices."""
-    made, found, is_bad = positive_factor(batch.load_triangle(a, n))
+    grid, minor, is_bad = positive_factor(batch.load_triangle(a, n))
     nan = number(batch.body, np.nan, a.dtype)
     batch.store_matrix(
-        [[select(is_bad, nan, x) if j <= i else x for j, x in enumerate(row)] for i, row in enumerate(made)], factor
+        [[select(is_bad, nan, x) if j <= i else x for j, x in enumerate(row)] for i, row in enumerate(grid)], factor
     )
-    batch.store(found, info, 1, 0)
+    batch.store(minor, info, 1, 0)
 
 
 # --- triangular systems ----------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def substituted(factor: Callable[[int, int], Elements], b: Grid, *, is_lower: bo
     x: Grid = [list(row) for row in b]
     for i in range(n) if is_lower else reversed(range(n)):
         for j in range(i) if is_lower else range(i + 1, n):
-            x[i] = [minus_product(total, factor(i, j), known) for total, known in zip(x[i], x[j], strict=True)]
+            x[i] = [minus_product(total, factor(i, j), other) for total, other in zip(x[i], x[j], strict=True)]
         if not unit_diagonal:
             x[i] = [over(total, factor(i, i)) for total in x[i]]
     return x
@@ -220,32 +220,32 @@ def lu(batch: Batch, a: Pointer, sizes: tuple[int, int], results: Sequence[Point
 def determinant(x: Grid) -> Elements:
     """The product of the pivots, of the other sign after an odd number of exchanges."""
     factors, pivots, _ = factored(x)
-    found = factors[0][0]
+    value = factors[0][0]
     for k in range(1, len(x)):
-        found = product(found, factors[k][k])
+        value = product(value, factors[k][k])
     for k, at in enumerate(pivots):
-        found = select(at == k, found, negative(found))
-    return found
+        value = select(at == k, value, negative(value))
+    return value
 
 
 def solved(a: Grid, b: Grid) -> tuple[Grid, Lanes]:
     """The solution of a x = b, and the number of the first pivot that is 0: x is NaN then."""
     n = len(a)
     factors, _, _ = factored([[*row, *sides] for row, sides in zip(a, b, strict=True)], n)
-    found = constant(factors[0][0].body, 0, "int32")
+    info = constant(factors[0][0].body, 0, "int32")
     for k in reversed(range(n)):
-        found = select(factors[k][k].is_zero(), k + 1, found)
+        info = select(factors[k][k].is_zero(), k + 1, info)
     sides = [row[n:] for row in factors]
     x = substituted(lambda i, j: factors[i][j], sides, is_lower=False, unit_diagonal=False)
-    return without(found != 0, x), found
+    return without(info != 0, x), info
 
 
 def solved_by_cholesky(a: Grid, b: Grid) -> tuple[Grid, Lanes]:
     """The same of a positive-definite matrix, by its lower triangle."""
-    made, found, is_bad = positive_factor(a)
-    x = substituted(lambda i, j: made[i][j], b, is_lower=True, unit_diagonal=False)
-    x = substituted(lambda i, j: conjugate(made[j][i]), x, is_lower=False, unit_diagonal=False)
-    return without(is_bad, x), found
+    factor, info, is_bad = positive_factor(a)
+    x = substituted(lambda i, j: factor[i][j], b, is_lower=True, unit_diagonal=False)
+    x = substituted(lambda i, j: conjugate(factor[j][i]), x, is_lower=False, unit_diagonal=False)
+    return without(is_bad, x), info
 
 
 def without(is_bad: Lanes, x: Grid) -> Grid:

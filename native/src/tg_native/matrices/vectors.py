@@ -110,18 +110,18 @@ class Rows:
             places = [body.held(matrix.moved(row * apart)) for row in rows]
 
             def step(block: Block, *last: Lanes) -> list[Lanes]:
-                factor, mask, found = body.load_row(vector.moved(block.first), block), block.mask, []
+                factor, mask, sums = body.load_row(vector.moved(block.first), block), block.mask, []
                 for place, total in zip(places, more.values(last), strict=True):
                     element = body.load_row(place.moved(block.first), block)
                     value = more.fused(total, factor, element)
-                    found.append(value if mask is None else select(mask, value, total))
-                return parts(found)
+                    sums.append(value if mask is None else select(mask, value, total))
+                return parts(sums)
 
-            found = parts([more.zero()] * len(rows))
-            found = body.fold(0, whole, body.lanes, found, lambda at, *last: step(Block(at), *last))
+            sums = parts([more.zero()] * len(rows))
+            sums = body.fold(0, whole, body.lanes, sums, lambda at, *last: step(Block(at), *last))
             rest = self.kernel.partial(whole, terms)
-            found = body.fold(whole, terms, body.lanes, found, lambda _, *last: step(rest, *last))
-            for row, total in zip(rows, more.values(found), strict=True):
+            sums = body.fold(whole, terms, body.lanes, sums, lambda _, *last: step(rest, *last))
+            for row, total in zip(rows, more.values(sums), strict=True):
                 value = more.across(total)
                 with body.of(0):
                     body.store(value.to(self.dtype), z.moved(row))

@@ -23,8 +23,8 @@ def counts_of(graph: FrozenGraph) -> frozenset[int]:
     for node in reversed(graph.nodes):
         if not _only_reads(node, graph, stored):
             stored.update(node.inputs)
-    made = (node.outputs[0] for node in graph.nodes if type(node.op) is Arange)
-    return frozenset(number for number in made if number not in stored)
+    counts = (node.outputs[0] for node in graph.nodes if type(node.op) is Arange)
+    return frozenset(number for number in counts if number not in stored)
 
 
 def _only_reads(node: Node, graph: FrozenGraph, stored: set[int]) -> bool:

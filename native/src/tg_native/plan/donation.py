@@ -69,11 +69,11 @@ class Donation:
 
     def legal(self, pairs: Iterable[Pair], written: Written) -> tuple[Pair, ...]:
         """Those of the pairs that may share memory in one call: of each output and of each input the first."""
-        uses, found = _Uses(self.graph, written), dict[int, int]()
+        uses, by_output = _Uses(self.graph, written), dict[int, int]()
         for k, j in pairs:
-            if k not in found and j not in found.values() and self._is_legal(k, j, uses):
-                found[k] = j
-        return tuple(found.items())
+            if k not in by_output and j not in by_output.values() and self._is_legal(k, j, uses):
+                by_output[k] = j
+        return tuple(by_output.items())
 
     def _is_legal(self, k: int, j: int, uses: _Uses) -> bool:
         number, outputs = self.graph.outputs[k], self.graph.outputs
@@ -131,7 +131,7 @@ def readers_of_inputs(graph: FrozenGraph, inputs: Collection[int]) -> dict[int, 
             readers[j].add(k)
         if read and isinstance(node.op, VIEWS):
             below.update((n, read) for n in node.outputs)
-    return {j: frozenset(found) for j, found in readers.items()}
+    return {j: frozenset(nodes) for j, nodes in readers.items()}
 
 
 @final

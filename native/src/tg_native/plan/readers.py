@@ -25,11 +25,11 @@ class Reading(NamedTuple):
 
 def readers_of(graph: FrozenGraph) -> dict[int, list[Node]]:
     """The nodes that read each value, each once."""
-    found: dict[int, list[Node]] = {}
+    readers: dict[int, list[Node]] = {}
     for node in graph.nodes:
         for number in dict.fromkeys(node.inputs):
-            found.setdefault(number, []).append(node)
-    return found
+            readers.setdefault(number, []).append(node)
+    return readers
 
 
 def reading(graph: FrozenGraph, every: Mapping[int, Sequence[Node]], number: int) -> Reading:

@@ -83,11 +83,11 @@ def shapes_of(frozen: FrozenGraph) -> Shapes:
     equal: list[tuple[Pair, ...]] = []
     for node in frozen.nodes:
         with _Pairs() as needs:
-            given: list[Any] = [types[k] for k in node.inputs]
+            operands: list[Any] = [types[k] for k in node.inputs]
             for position in node.op.size_operands(len(node.inputs)):
-                given[position] = _value(frozen, node.inputs[position], values)
-            found = node.op.infer(*given)
-            for number, t in zip(node.outputs, found, strict=True):
+                operands[position] = _value(frozen, node.inputs[position], values)
+            results = node.op.infer(*operands)
+            for number, t in zip(node.outputs, results, strict=True):
                 types[number] = _declared(t, frozen.types[number], slots[number], needs.pairs)
             _note_value(node, frozen, types, values)
         equal.append(tuple(needs.pairs))
@@ -106,11 +106,11 @@ def _own(slot: ValueSlot, axis: int) -> Length:
 def _declared(inferred: TensorType, declared: TensorType, slot: ValueSlot, pairs: list[Pair]) -> TensorType:
     """The inferred type with the lengths that the graph states as ints, which must then hold."""
     shape: list[int | Length | None] = []
-    for axis, (n, known) in enumerate(zip(inferred.shape, declared.shape, strict=True)):
-        if type(known) is int:
+    for axis, (n, length) in enumerate(zip(inferred.shape, declared.shape, strict=True)):
+        if type(length) is int:
             if n is not None and type(n) is not int:
-                pairs.append((known, n))
-            shape.append(known)
+                pairs.append((length, n))
+            shape.append(length)
         else:
             shape.append(_own(slot, axis - len(declared.shape)) if n is None else n)
     return inferred.with_shape(shape)
@@ -153,8 +153,8 @@ def number_of(atom: Atom) -> int:
 
 def follows_from_inputs(graph: FrozenGraph, number: int) -> bool:
     """Whether the lengths of a value follow from those of the inputs alone."""
-    found: tuple[Any, ...] = graph.symbolic[number].shape
-    return all(type(a) is AxisLength and number_of(a) < graph.arity for n in found for a in atoms(n))
+    shape: tuple[Any, ...] = graph.symbolic[number].shape
+    return all(type(a) is AxisLength and number_of(a) < graph.arity for n in shape for a in atoms(n))
 
 
 def inexact(length: int | Length) -> list[Length]:
@@ -163,15 +163,15 @@ def inexact(length: int | Length) -> list[Length]:
     Generated code computes with int64, which wraps, and beside it with float64, which rounds: where the two are less
     than 2**62 apart nothing has wrapped.
     """
-    found: dict[object, Length] = {}
+    polynomials: dict[object, Length] = {}
     stack = [length]
     while stack:
         top = stack.pop()
-        if type(top) is Length and not magnitudes.is_exact(top) and top.key not in found:
-            found[top.key] = top
+        if type(top) is Length and not magnitudes.is_exact(top) and top.key not in polynomials:
+            polynomials[top.key] = top
             sides = (side for m in top.terms for a in m if type(a) is Derived for side in (a.lhs, a.rhs))
             stack.extend(side for side in sides if not magnitudes.is_exact_inside(side))
-    return list(found.values())
+    return list(polynomials.values())
 
 
 def is_scalar(length: Length) -> bool:
@@ -190,8 +190,8 @@ def is_countable(shape: Sequence[int | Length], others: Iterable[Sequence[int | 
         return True
     static, own = _parts(shape)
     for other in others:
-        most, known = _parts(other)
-        if static <= max(most, 1) and own <= known:
+        most, symbols = _parts(other)
+        if static <= max(most, 1) and own <= symbols:
             return True
     return False
 
@@ -200,11 +200,11 @@ def new_shapes(graph: FrozenGraph, shapes: Shapes, k: int) -> list[tuple[tuple[A
     """The shapes of the results of node k, each with the bytes of an element, and the index space of a loop."""
     node = graph.nodes[k]
     types = [shapes.types[number] for number in node.outputs]
-    found: list[tuple[tuple[Any, ...], int]] = [(t.shape, t.numpy_dtype.itemsize) for t in types if t.shape]
+    pairs: list[tuple[tuple[Any, ...], int]] = [(t.shape, t.numpy_dtype.itemsize) for t in types if t.shape]
     if isinstance(node.op, Loop):
         space = index_space(node.op, [shapes.types[n] for n in (*node.inputs, *node.outputs)])
-        found.append((tuple(space), 1))
-    return [(s, item) for s, item in found if not any(number_of(a) in node.outputs for n in s for a in atoms(n))]
+        pairs.append((tuple(space), 1))
+    return [(s, item) for s, item in pairs if not any(number_of(a) in node.outputs for n in s for a in atoms(n))]
 
 
 def index_space(loop: Loop, types: Sequence[TensorType]) -> list[Any]:
@@ -215,8 +215,8 @@ def index_space(loop: Loop, types: Sequence[TensorType]) -> list[Any]:
 
 def _parts(shape: Sequence[int | Length]) -> tuple[int, Counter[object]]:
     """The product of the known lengths, and the others."""
-    known = [n for n in shape if type(n) is int]
-    return math.prod(known), Counter(key(n) for n in shape if type(n) is not int)
+    numbers = [n for n in shape if type(n) is int]
+    return math.prod(numbers), Counter(key(n) for n in shape if type(n) is not int)
 
 
 LONG_AND_EMPTY: Final = 2**30  # bytes, of an array without elements, beyond which loops would go over it for seconds
@@ -269,5 +269,5 @@ def results_text(results: Mapping[str, str]) -> list[str]:
     """
     if not results:
         return []
-    made = [f"        {name} = {text}" for name, text in results.items()]
-    return ["    try:", *made, "    except (MemoryError, ValueError) as error: return refused(arrays, error)"]
+    lines = [f"        {name} = {text}" for name, text in results.items()]
+    return ["    try:", *lines, "    except (MemoryError, ValueError) as error: return refused(arrays, error)"]

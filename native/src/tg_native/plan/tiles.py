@@ -75,8 +75,8 @@ def in_tiles(
             continue
         waiting.append(step)
         if step.node == chain[-1]:
-            found = _tiles(waiting, graph, types)
-            yield from waiting if found is None else (found,)
+            tiles = _tiles(waiting, graph, types)
+            yield from waiting if tiles is None else (tiles,)
             waiting = []
 
 
@@ -210,7 +210,7 @@ def _places(
     steps = list(steps)
     dead = {number for step in steps for number in step.dying}
     free: dict[tuple[str, int], list[int]] = {}
-    found: dict[int, Slot] = {}
+    slots: dict[int, Slot] = {}
     count: dict[tuple[str, int], int] = {}
     for step in steps:
         for number in graph.nodes[step.node].outputs:
@@ -221,15 +221,15 @@ def _places(
             if not free.setdefault(kind, []):
                 free[kind].append(count.get(kind, 0))
                 count[kind] = count.get(kind, 0) + 1
-            found[number] = Slot(*kind, free[kind].pop())
+            slots[number] = Slot(*kind, free[kind].pop())
         for number in step.dying:
-            if number in found:
-                free[found[number][:2]].append(found[number].place)
-    return found
+            if number in slots:
+                free[slots[number][:2]].append(slots[number].place)
+    return slots
 
 
 def _sizes(inside: Mapping[int, Slot]) -> dict[tuple[str, int], int]:
-    found: dict[tuple[str, int], int] = {}
+    sizes: dict[tuple[str, int], int] = {}
     for slot in inside.values():
-        found[slot[:2]] = max(found.get(slot[:2], 0), slot.place + 1)
-    return found
+        sizes[slot[:2]] = max(sizes.get(slot[:2], 0), slot.place + 1)
+    return sizes

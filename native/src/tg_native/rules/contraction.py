@@ -222,8 +222,8 @@ class Product:
             sums = zip(self.terms.values(last), factors, strict=True)
             return parts([self.terms.more(total, factor, element) for total, factor in sums])
 
-        found = self.terms.values(body.fold(0, self.k, 1, parts([self.terms.zero()] * count), step))
-        for r, value in zip(rows, found, strict=True):
+        totals = self.terms.values(body.fold(0, self.k, 1, parts([self.terms.zero()] * count), step))
+        for r, value in zip(rows, totals, strict=True):
             kernel.store(value.to(self.dtype), kernel.moved(z, [r], c.strides[-2:-1]), 1, block)
 
     def _dot(self, places: Sequence[Pointer]) -> None:
@@ -244,9 +244,9 @@ class Product:
             whole, self.k, body.lanes, last, lambda at, *so_far: taken(kernel.partial(at, self.k), *so_far)
         )
         (value,) = self.terms.values(last)
-        found = self.terms.across(value)
+        dot = self.terms.across(value)
         with body.of(0):
-            body.store(found.to(self.dtype), z)
+            body.store(dot.to(self.dtype), z)
 
     # --- BLAS --------------------------------------------------------------------------------------------------------
 

@@ -41,8 +41,8 @@ def call(op: t.Call, site: Site) -> list[Value]:
     function.leave_unless(function.expression(">=", code, "0"), code)
     if status is not None:
         function.put(status.pointer, 0, code)
-    found = [result.value(code) for result in results]
-    return [*found, status] if status is not None else found
+    outputs = [result.value(code) for result in results]
+    return [*outputs, status] if status is not None else outputs
 
 
 def argument(site: Site, value: Value, wanted: TensorType) -> list[tuple[str, str]]:
@@ -50,13 +50,13 @@ def argument(site: Site, value: Value, wanted: TensorType) -> list[tuple[str, st
     if isinstance(value, Scalar):
         return [(value.dtype, value.text)]
     array = site.contiguous(value)
-    found = [(POINTER, array.pointer)]
-    for n, known in zip(array.shape, wanted.shape, strict=True):
-        if known is None:
-            found.append(("int64", site.length(n)))
+    arguments = [(POINTER, array.pointer)]
+    for n, length in zip(array.shape, wanted.shape, strict=True):
+        if length is None:
+            arguments.append(("int64", site.length(n)))
         else:
-            site.same(n, known)
-    return found
+            site.same(n, length)
+    return arguments
 
 
 @final
@@ -98,9 +98,9 @@ class _Result:
         function, shape = self.site.function, self.site.function.shape(self.number)
         lengths = [function.got(self.lengths, axis) for axis in range(self.ndim)]
         function.give_lengths(shape, self.number, lengths)
-        for found, n in zip(lengths, shape, strict=True):
+        for length, n in zip(lengths, shape, strict=True):
             if not function.is_own(n, self.number):
-                is_same = function.expression("==", found, function.length(n))
+                is_same = function.expression("==", length, function.length(n))
                 failed = function.expression("!=", code, "0")
                 function.require(function.expression("or", failed, is_same), Failure.UNEQUAL)
         size = function.memory.size_text(shape, item_size(self.dtype))

@@ -67,8 +67,8 @@ def slice_update(op: t.SliceUpdate, site: Site) -> Value:
 
 def _starts(site: Site, field: Sequence[int | None], operands: int) -> list[int | Length]:
     """Where windows begin: those that are None are the operands behind the first ones."""
-    given = iter(site.node.inputs[operands:])
-    return [of_atom(ScalarValue(ValueSlot(next(given)))) if n is None else n for n in field]
+    numbers = iter(site.node.inputs[operands:])
+    return [of_atom(ScalarValue(ValueSlot(next(numbers)))) if n is None else n for n in field]
 
 
 def _window(
@@ -141,13 +141,15 @@ def wrap_index(op: t.WrapIndex, site: Site) -> Value:
     zero = steps.constant(0, "int64")
     last = steps.do(maximum, steps.do(subtract, 1, steps.constant(1, "int64")), zero)
     if index.dtype.startswith("u"):
-        found = steps.cast(steps.do(minimum, steps.cast(0, "uint64"), steps.cast(last, "uint64")), "int64")
+        position = steps.cast(steps.do(minimum, steps.cast(0, "uint64"), steps.cast(last, "uint64")), "int64")
     else:
-        found = steps.cast(0, "int64")
+        position = steps.cast(0, "int64")
         if op.mode != "clip":
-            found = steps.do(where, steps.do(less, found, zero, result="bool"), steps.do(add, found, 1), found)
-        found = steps.do(maximum, steps.do(minimum, found, last), zero)
-    return pointwise(site, steps.program(found), site.inputs)[0]
+            position = steps.do(
+                where, steps.do(less, position, zero, result="bool"), steps.do(add, position, 1), position
+            )
+        position = steps.do(maximum, steps.do(minimum, position, last), zero)
+    return pointwise(site, steps.program(position), site.inputs)[0]
 
 
 def gather(op: t.Gather, site: Site) -> Value:
@@ -251,8 +253,8 @@ def _unless_empty(kernel: Kernel, lengths: Sequence[Index], zeroed: Array | None
 def _inside(kernel: Kernel, place: Pointer, length: Index) -> Index:
     """The index at a place, moved inside an axis."""
     with kernel.body.of(0):
-        found: Any = kernel.body.load(place)
-    return Index(found).least(length - 1).most(0)
+        value: Any = kernel.body.load(place)
+    return Index(value).least(length - 1).most(0)
 
 
 def nonzero(op: t.Nonzero, site: Site) -> Value:
@@ -260,16 +262,16 @@ def nonzero(op: t.Nonzero, site: Site) -> Value:
     mask, count = site.memory(site.inputs[0]), site.temporary("int64", ())
     kernel = site.kernel()
     place, total = kernel.read(mask), kernel.write(count)
-    found = _over_mask(kernel, mask, place, lambda at, found, is_true: None)
-    kernel.body.store(found, total)
+    number = _over_mask(kernel, mask, place, lambda at, number, is_true: None)
+    kernel.body.store(number, total)
     site.run(kernel)
     site.has_length(count)
     y = site.allocate(0)
     kernel = site.kernel()
     place, target, nowhere = kernel.read(mask), kernel.write(y), kernel.body.cell("int64")
 
-    def write(at: Index, found: Index, is_true: Condition) -> None:
-        there = kernel.body.nearer(is_true, target.moved(found), nowhere)  # a branch would be guessed
+    def write(at: Index, number: Index, is_true: Condition) -> None:
+        there = kernel.body.nearer(is_true, target.moved(number), nowhere)  # a branch would be guessed
         kernel.body.store(at.value, there)
 
     _over_mask(kernel, mask, place, write)
@@ -281,10 +283,10 @@ def _over_mask(kernel: Kernel, mask: Array, place: Pointer, write: Callable[[Ind
     """Go through a mask; `write` gets each index, how many were true before, and whether it is. How many are."""
     body = kernel.body
 
-    def step(at: Index, found: Lanes) -> list[Lanes]:
+    def step(at: Index, number: Lanes) -> list[Lanes]:
         is_true: Any = body.load(kernel.moved(place, [at], [mask.strides[0]]))
-        write(at, Index(found), Condition(is_true))
-        return [found + is_true.to("int64")]
+        write(at, Index(number), Condition(is_true))
+        return [number + is_true.to("int64")]
 
     return body.fold(0, kernel.length(mask.shape[0]), 1, [constant(body, 0, "int64")], step)[0]
 

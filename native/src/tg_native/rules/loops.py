@@ -41,10 +41,10 @@ def scan(op: t.Scan, site: Site) -> Any:
     body, function, n = op.body, site.function, op.carries
     if not all(follows_from_inputs(body, k) for k in body.outputs):
         return NotImplemented  # memory for what a step gives must be there before it
-    given, sequences, captured = op.parts(site.inputs)
+    starts, sequences, captured = op.parts(site.inputs)
     types = body.input_types
     length = str(op.length) if op.length is not None else function.number(site.inputs[0])  # type: ignore[arg-type]
-    carries = [_Carry(site, k, value, types[k]) for k, value in enumerate(given)]
+    carries = [_Carry(site, k, value, types[k]) for k, value in enumerate(starts)]
     slices = [_Slices(site, value, types[n + k]) for k, value in enumerate(sequences)]
     held = _held(site, captured, types[n + op.sequences :])
     operands = site.inputs[op.first :]
@@ -146,9 +146,9 @@ class _Carry:
         """The carry after so many steps."""
         if len(self.places) == 1:
             return self.site.scalar(self.site.first(self.places[0]), self.k)
-        found = self.site.allocate(self.k)
-        self.site.copy(self.site.function.alternating(length, self.places[0], self.places[1]), found)
-        return found
+        array = self.site.allocate(self.k)
+        self.site.copy(self.site.function.alternating(length, self.places[0], self.places[1]), array)
+        return array
 
 
 @final
@@ -204,12 +204,12 @@ def while_loop(op: t.While, site: Site) -> Any:
     condition, body, function, n = op.condition, op.body, site.function, op.carries
     if not all(follows_from_inputs(body, k) for k in body.outputs):
         return NotImplemented
-    known = list(dict.fromkeys([condition.input_types, body.input_types]))  # which may know different lengths
-    carries = [_Carry(site, k, value, *(types[k] for types in known)) for k, value in enumerate(site.inputs[:n])]
+    input_types = list(dict.fromkeys([condition.input_types, body.input_types]))  # which may know different lengths
+    carries = [_Carry(site, k, value, *(types[k] for types in input_types)) for k, value in enumerate(site.inputs[:n])]
     captured = [v if isinstance(v, Scalar) else site.contiguous(v) for v in site.inputs[n:]]
-    held = [_held(site, captured, types[n:]) for types in known]
+    held = [_held(site, captured, types[n:]) for types in input_types]
     steps, second = function.place("int64", "0"), function.clock()
-    asked = site.memory(Scalar("bool", function.literal(np.False_, "bool")))
+    flag = site.memory(Scalar("bool", function.literal(np.False_, "bool")))
     traces = [_Trace(site, op.body, site.inputs, n + 1 + k, body.outputs[n + k]) for k in range(op.traces)]
     for trace in traces:
         site.copy(
@@ -220,16 +220,16 @@ def while_loop(op: t.While, site: Site) -> Any:
     with function.steps(str(most)) as step:
         function.leave_if_interrupted(step, second)
         before = [[*(a for c in carries for a in c.before(step, k)), *same] for k, same in enumerate(held)]
-        code = function.called(condition, [*before[0], (POINTER, asked.pointer)], status.pointer(condition))
+        code = function.called(condition, [*before[0], (POINTER, flag.pointer)], status.pointer(condition))
         status.after(code, 0, step)
-        function.leave_loop_unless(function.holds(asked))
+        function.leave_loop_unless(function.holds(flag))
         places = [(POINTER, c.after(step)) for c in carries] + [(POINTER, y.at(step)) for y in traces]
         code = function.called(body, [*before[-1], *places], status.pointer(body))
         status.after(code, len(condition.checks), step)
         function.put(steps.pointer, 0, function.local("int64", function.expression("+", step, "1")))
-    made = function.got(steps.pointer, 0)
-    found = [*(c.result(made) for c in carries), site.scalar(made, n), *(y.array for y in traces)]
-    return [*found, *status.result]
+    count = function.got(steps.pointer, 0)
+    results = [*(c.result(count) for c in carries), site.scalar(count, n), *(y.array for y in traces)]
+    return [*results, *status.result]
 
 
 def cond(op: t.Cond, site: Site) -> Any:
@@ -242,7 +242,7 @@ def cond(op: t.Cond, site: Site) -> Any:
     index = function.number(site.inputs[0])  # type: ignore[arg-type]
     index = function.local("int64", function.expression("min", index, str(last)))
     index = function.local("int64", function.expression("max", index, "0"))
-    given = [
+    arguments = [
         [a for v, w in zip(site.inputs[1:], graph.input_types, strict=True) for a in argument(site, v, w)]
         for graph in op.branches
     ]
@@ -257,7 +257,7 @@ def cond(op: t.Cond, site: Site) -> Any:
             for condition in fits[k]:
                 function.require(condition, Failure.UNEQUAL)
             places = [(POINTER, r.array.pointer) for r in results]
-            code = function.called(graph, [*given[k], *places], status.pointer(graph))
+            code = function.called(graph, [*arguments[k], *places], status.pointer(graph))
             status.after(code, op.first_check(k))
     return [*(r.result() for r in results), *status.result]
 

@@ -35,9 +35,9 @@ def reduce(op: t.Reduce, site: Site) -> Value:
     x = site.memory(value)
     y = site.allocate(0) if site.types[0].shape else site.temporary(x.dtype, ())
     axes = [k + x.ndim for k in op.axes]
-    kept = [k for k in range(x.ndim) if k not in axes]
+    rest = [k for k in range(x.ndim) if k not in axes]
     strides = y.strides if y.shape else ()
-    lead = collapsed([x.shape[k] for k in kept], [[x.strides[k] for k in kept], strides])
+    lead = collapsed([x.shape[k] for k in rest], [[x.strides[k] for k in rest], strides])
     axes.sort(key=lambda k: is_one(x.strides[k]) and not is_one(x.shape[k]))  # the densest innermost
     body = collapsed([x.shape[k] for k in axes], [[x.strides[k] for k in axes]])
     _Reduction(op.fn, site, x, y, lead, body).write()
@@ -105,11 +105,11 @@ class _Reduction:
                 rounds(kernel, [fold], self.body[-1], element, twice=True, first=is_total and len(self.body) == 1)
             if is_total and kernel.share is not None:
                 self.parts = self.site.temporary(fold.working, (kernel.share.most,))
-                found, place = fold.whole(), kernel.write(self.parts).moved(kernel.share.part)
+                total, place = fold.whole(), kernel.write(self.parts).moved(kernel.share.part)
             else:
-                found, place = fold.result(), kernel.moved(self.target, indices, self.lead_strides[1])
+                total, place = fold.result(), kernel.moved(self.target, indices, self.lead_strides[1])
             with kernel.body.of(0):
-                kernel.body.store(found, place)
+                kernel.body.store(total, place)
 
     def _by_columns(self) -> None:
         """Lanes along the inner of the axes that stay."""
@@ -136,9 +136,9 @@ class _Reduction:
 def arg_reduce(op: t.ArgReduce, site: Site) -> Value:
     """The first element that none is better than; the first NaN."""
     x = site.memory(site.inputs[0])
-    kept = [k for k in range(x.ndim) if k - x.ndim != op.axis]
-    y = site.allocate(0) if kept else site.temporary("int64", ())
-    lead = collapsed([x.shape[k] for k in kept], [[x.strides[k] for k in kept], y.strides])
+    rest = [k for k in range(x.ndim) if k - x.ndim != op.axis]
+    y = site.allocate(0) if rest else site.temporary("int64", ())
+    lead = collapsed([x.shape[k] for k in rest], [[x.strides[k] for k in rest], y.strides])
     axis = Space((x.shape[op.axis],), ((x.strides[op.axis],),))
     columns = extremes.are_columns(axis, lead)
     vectors = VECTORS if columns or is_one(axis.strides[0][0]) else 1
@@ -147,7 +147,7 @@ def arg_reduce(op: t.ArgReduce, site: Site) -> Value:
     extreme = extremes.Extreme(kernel.body, x.dtype, op.fn is maximum)
     search(kernel, extreme, axis, lead, kernel.read(x), kernel.write(y))
     site.run(kernel)
-    return y if kept else site.scalar(site.first(y))
+    return y if rest else site.scalar(site.first(y))
 
 
 RULES: Final[dict[object, Rule]] = {t.Reduce: reduce, t.ArgReduce: in_float32(arg_reduce)}

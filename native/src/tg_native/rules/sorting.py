@@ -198,7 +198,7 @@ def sort(op: t.Sort, site: Site) -> Value:
 def _by_rows(axis: int, site: Site, *, has_places: bool) -> Value:
     """Copy each row, sort it, and write the keys or the positions."""
     x, y = site.memory(site.inputs[0]), site.allocate(0)
-    kept, twice = [k for k in range(x.ndim) if k - x.ndim != axis], multiply(2, x.shape[axis])
+    rest, twice = [k for k in range(x.ndim) if k - x.ndim != axis], multiply(2, x.shape[axis])
     keys = site.temporary(x.dtype, (add(twice, 2),))
     places = site.temporary("int64", (twice,)) if has_places else None
     kernel = site.kernel()
@@ -208,12 +208,12 @@ def _by_rows(axis: int, site: Site, *, has_places: bool) -> Value:
     for at in (index(body, 0), n + n + 1):
         body.store(constant_of(body, 0, x.dtype), first.moved(at))
     row = _Row(body, first.moved(1), beside, is_float(x.dtype))
-    with kernel.loops([x.shape[k] for k in kept]) as outer:
-        start, end = (kernel.moved(p, outer, [v.strides[k] for k in kept]) for p, v in ((source, x), (target, y)))
+    with kernel.loops([x.shape[k] for k in rest]) as outer:
+        start, end = (kernel.moved(p, outer, [v.strides[k] for k in rest]) for p, v in ((source, x), (target, y)))
         count = row.take(n, lambda i: body.load(kernel.moved(start, [i], [x.strides[axis]])))
-        found = row.sort(count)
+        offset = row.sort(count)
         with body.loop(0, count) as i:
-            body.store(row.found(found + i), kernel.moved(end, [i], [y.strides[axis]]))
+            body.store(row.found(offset + i), kernel.moved(end, [i], [y.strides[axis]]))
         if row.has_nan:
             with body.loop(count, n) as i:
                 body.store(row.found(n + n - 1 - (i - count)), kernel.moved(end, [i], [y.strides[axis]]))
@@ -239,8 +239,8 @@ def searchsorted(op: t.SearchSorted, site: Site) -> Value:
             is_behind = goes_before(edge, x) if op.side == "left" else ~goes_before(x, edge)
             return [is_behind.choose(Index(low) + half, Index(low)).value, rest.value]
 
-        found = body.while_loop([index(body, 0).value, n.value], lambda _, left: Index(left) > 0, halve)[0]
-        body.store(found, kernel.moved(target, at, y.strides))
+        position = body.while_loop([index(body, 0).value, n.value], lambda _, left: Index(left) > 0, halve)[0]
+        body.store(position, kernel.moved(target, at, y.strides))
     site.run(kernel)
     return y if v.shape else site.scalar(site.first(y))
 

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 def machine_facts(vector_bytes: int, *, has_libmvec: bool) -> dict[str, str]:
     """BLAS, and the vectors of the processor."""
-    found = blas()
+    library = blas()
     return {
-        "BLAS": f"{found.source}, kernels {found.core}" if found.core else found.source,
+        "BLAS": f"{library.source}, kernels {library.core}" if library.core else library.source,
         "vectors": f"{vector_bytes} bytes",
         "vector library": LIBMVEC if has_libmvec else f"{LIBMVEC} is not there",
     }
 
 
-def cache_fact(cache: Cache, kept: str) -> dict[str, str]:
+def cache_fact(cache: Cache, noun: str) -> dict[str, str]:
     """Where a cache is, and how much is kept there."""
-    return {"cache": f"{cache.directory()}: {len(cache.entries())} {kept}, {cache.size() / 1e6:.1f} MB"}
+    return {"cache": f"{cache.directory()}: {len(cache.entries())} {noun}, {cache.size() / 1e6:.1f} MB"}

@@ -55,9 +55,9 @@ class Calls:
         self._found: dict[str, list[tuple[Mapping[int, Value], FrozenGraph, dict[str, str]]]] = {}
         self._named: dict[int, dict[str, str]] = {}  # by the function's values
 
-    def note(self, loop: str, values: Mapping[int, Value], graph: FrozenGraph, given: dict[str, str]) -> None:
-        """Remember a call: `given` are the arguments by the names of the parameters, in a function with `values`."""
-        self._found.setdefault(loop, []).append((values, graph, given))
+    def note(self, loop: str, values: Mapping[int, Value], graph: FrozenGraph, by_name: dict[str, str]) -> None:
+        """Remember a call: `by_name` are the arguments by the names of the parameters, in a function with `values`."""
+        self._found.setdefault(loop, []).append((values, graph, by_name))
 
     def in_order(self, loops: Mapping[str, str]) -> dict[str, str]:
         """The texts of loops by their names, in the order in which they are first called."""
@@ -66,14 +66,16 @@ class Calls:
     def parameters(self, loop: str) -> dict[str, str]:
         """The user's names of the parameters that have one and the same at all calls."""
         every: dict[str, set[str]] = collections.defaultdict(set)
-        for values, graph, given in self._found.get(loop, ()):
+        for values, graph, arguments in self._found.get(loop, ()):
             if id(values) not in self._named:
                 self._named[id(values)] = values_named(values, graph)
             names = self._named[id(values)]
-            for parameter, argument in given.items():
+            for parameter, argument in arguments.items():
                 every[parameter].add(names.get(argument, ""))
         return {
-            parameter: next(iter(found)) for parameter, found in every.items() if len(found) == 1 and "" not in found
+            parameter: next(iter(labels))
+            for parameter, labels in every.items()
+            if len(labels) == 1 and "" not in labels
         }
 
 
@@ -90,12 +92,12 @@ def values_named(values: Mapping[int, Value], graph: FrozenGraph) -> dict[str, s
     checked = {number for check in graph.checks for number in (check.condition, *check.values)}
     last = {name: number for k in range(len(graph.nodes)) for number, name in _assigned(graph, k, checked)}
     named = {**{number: name for name, number in last.items()}, **graph.names}
-    found: dict[str, str] = {}
+    by_text: dict[str, str] = {}
     for number, value in values.items():
         text = value.text if isinstance(value, Scalar) else value.pointer if value.fill is None else value.fill
         if number in named and text:
-            found.setdefault(text, re.sub(r"\W+", "_", named[number], flags=re.ASCII).strip("_")[:LONGEST])
-    return found
+            by_text.setdefault(text, re.sub(r"\W+", "_", named[number], flags=re.ASCII).strip("_")[:LONGEST])
+    return by_text
 
 
 def _assigned(graph: FrozenGraph, k: int, checked: Collection[int]) -> Iterator[tuple[int, str]]:
@@ -138,7 +140,7 @@ def renamed(text: str, names: Mapping[str, str], language: Language) -> str:
     for line in lines:
         said = SAYS_NAME.fullmatch(line)
         if said is None or said[1] not in chosen:
-            new = language.word.sub(lambda found: chosen.get(found[0], found[0]), line)
+            new = language.word.sub(lambda match: chosen.get(match[0], match[0]), line)
             rows.append(line if _is_comment(line) else new)
     return "\n".join(rows)
 
@@ -154,20 +156,20 @@ def with_names(text: str, language: Language) -> str:
         text: the unit, with comments that name lines before what these became.
     """
     places = _places(text)
-    names = {loop: _name(loop, [source for _, source in found]) for loop, found in places.items()}
+    names = {loop: _name(loop, [source for _, source in entry]) for loop, entry in places.items()}
     rows: list[str] = []
     for line in text.split("\n"):
         is_note = PLACE.match(line) is not None
         for loop in () if is_note else dict.fromkeys(LOOP.findall(line)):
             if any(definition.format(loop=loop) in line for definition in language.definitions):
                 rows += [language.comment.format(text=place) for place, _ in places.get(loop, ())]
-        rows.append(line if is_note else LOOP.sub(lambda found: names.get(found[0], found[0]), line))
+        rows.append(line if is_note else LOOP.sub(lambda entry: names.get(entry[0], entry[0]), line))
     return "\n".join(rows)
 
 
 def _places(text: str) -> dict[str, list[tuple[str, str]]]:
     """For each loop the lines of the user's above its calls: in full, and their text."""
-    found: dict[str, dict[tuple[str, str], None]] = {}
+    by_loop: dict[str, dict[tuple[str, str], None]] = {}
     above: list[tuple[str, str]] = []
     last_was_note = False
     for line in text.split("\n"):
@@ -178,12 +180,12 @@ def _places(text: str) -> dict[str, list[tuple[str, str]]]:
             above = []
         else:
             for loop in LOOP.findall(line):
-                found.setdefault(loop, {}).update(dict.fromkeys(above))
+                by_loop.setdefault(loop, {}).update(dict.fromkeys(above))
         last_was_note = note is not None
-    return {loop: list(places)[:MOST_LINES] for loop, places in found.items()}
+    return {loop: list(places)[:MOST_LINES] for loop, places in by_loop.items()}
 
 
 def _name(loop: str, sources: Sequence[str]) -> str:
     assigned = (ASSIGNED.match(source) for source in sources)
-    names = dict.fromkeys(found[1] for found in assigned if found is not None)
+    names = dict.fromkeys(match[1] for match in assigned if match is not None)
     return "_".join((loop, *list(names)[:MOST_NAMES]))

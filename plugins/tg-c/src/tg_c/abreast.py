@@ -32,9 +32,9 @@ class Width(int):
     native: int
 
     def __new__(cls, lanes: int, native: int) -> Self:
-        found = super().__new__(cls, lanes)
-        found.native = max(native, 1)
-        return found
+        width = super().__new__(cls, lanes)
+        width.native = max(native, 1)
+        return width
 
 
 class Abreast(Body, routine.Routine):
@@ -129,8 +129,8 @@ class Abreast(Body, routine.Routine):
         if full <= self.native:
             return write(*operands)
         with self.of(Width(self.lanes, full)):
-            found = write(*map(self.regrouped, operands))
-        return [self.regrouped(x) for x in found]
+            values = write(*map(self.regrouped, operands))
+        return [self.regrouped(x) for x in values]
 
     @staticmethod
     def _names(x: Lanes) -> tuple[str, ...]:
@@ -139,11 +139,11 @@ class Abreast(Body, routine.Routine):
     def _part(self, x: Lanes, k: int) -> Lanes:
         return Lanes(self, x.dtype, x.text[k], x.form) if isinstance(x.text, tuple) else x
 
-    def _together(self, found: Sequence[Lanes]) -> Lanes:
-        first = found[0]
+    def _together(self, vectors: Sequence[Lanes]) -> Lanes:
+        first = vectors[0]
         if first.form == SHARED:
             return first
-        return Lanes(self, first.dtype, tuple(x.text for x in found), first.form)
+        return Lanes(self, first.dtype, tuple(x.text for x in vectors), first.form)
 
     def each(self, write: Callable[..., Lanes], *operands: Lanes) -> Lanes:
         """What is written for one vector, for each that goes abreast by itself."""
@@ -153,9 +153,9 @@ class Abreast(Body, routine.Routine):
         with self.of(self.native):
             return self._together([write(*(self._part(x, k) for x in operands)) for k in self._numbered(range(count))])
 
-    def _numbered(self, given: Iterable[T]) -> Iterator[T]:
+    def _numbered(self, items: Iterable[T]) -> Iterator[T]:
         """What there is for each vector; while it is at hand, lines are that vector's."""
-        for self._vector, one in enumerate(given):
+        for self._vector, one in enumerate(items):
             yield one
         self._vector = -1
 
@@ -181,11 +181,11 @@ class Abreast(Body, routine.Routine):
             each = [self._part(x, k) for k in range(count)]
             return [self.mask(v, form or self._width(v)) if x.dtype == "bool" else self.vector(v) for v in each]
 
-    def write(self, word: str, operands: Sequence[Lanes], dtype: str, given: Any) -> Lanes:
+    def write(self, word: str, operands: Sequence[Lanes], dtype: str, attribute: Any) -> Lanes:
         plain = super().write
         if self.abreast == 1:
-            return plain(word, operands, dtype, given)
-        return self.each(lambda *each: plain(word, each, dtype, given), *operands)
+            return plain(word, operands, dtype, attribute)
+        return self.each(lambda *each: plain(word, each, dtype, attribute), *operands)
 
     def has_form(self, word: str, dtype: str) -> bool:
         with self.of(min(self.lanes, self.native)):
@@ -230,9 +230,9 @@ class Abreast(Body, routine.Routine):
         plain = super().shared
         if inline or not together or self.abreast == 1:
             return self.each(lambda *each: plain(name, write, each, inline=inline), *operands)
-        found = self.subroutine(name, write, operands)
-        assert found is not None
-        return found
+        result = self.subroutine(name, write, operands)
+        assert result is not None
+        return result
 
     def vector_library(self, name: str, operands: Sequence[Lanes]) -> Lanes | None:
         plain = super().vector_library
@@ -240,9 +240,9 @@ class Abreast(Body, routine.Routine):
             return plain(name, operands)
         count = self.abreast
         with self.of(self.native):
-            found = [plain(name, [self._part(x, k) for x in operands]) for k in range(count)]
-            known = [x for x in found if x is not None]
-            return self._together(known) if known else None
+            results = [plain(name, [self._part(x, k) for x in operands]) for k in range(count)]
+            vectors = [x for x in results if x is not None]
+            return self._together(vectors) if vectors else None
 
     def one_by_one(self, name: str, operands: Sequence[Lanes]) -> Lanes:
         plain = super().one_by_one
@@ -281,8 +281,8 @@ class Abreast(Body, routine.Routine):
         if isinstance(value.text, tuple):
             count = len(value.text) // 2
             low, high = (
-                Lanes(self, value.dtype, found if count > 1 else found[0], value.form)
-                for found in (value.text[:count], value.text[count:])
+                Lanes(self, value.dtype, half if count > 1 else half[0], value.form)
+                for half in (value.text[:count], value.text[count:])
             )
             return low, high
         width = self.lanes // 2
@@ -321,9 +321,9 @@ class Abreast(Body, routine.Routine):
 
     def bits_of(self, x: Index, *, trailing: bool) -> Index:
         text = x.value.text
-        found = f"__builtin_ctzll({text})" if trailing else f"{text} ? 64 - __builtin_clzll({text}) : 0"
+        expression = f"__builtin_ctzll({text})" if trailing else f"{text} ? 64 - __builtin_clzll({text}) : 0"
         with self.of(0):
-            return Index(self.find("int64", found))
+            return Index(self.find("int64", expression))
 
     def first_lanes(self, count: Index) -> Lanes:
         form, native, text = self.usual_mask, min(self.lanes, self.native), count.value.text

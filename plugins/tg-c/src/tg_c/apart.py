@@ -25,8 +25,8 @@ def one_after_another(lines: Sequence[str], vector_of: Mapping[int, int]) -> lis
         vector_of: the vector of a statement, by its place.
     """
     order = sorted(range(len(lines)), key=lambda k: vector_of.get(k, -1))
-    found = [lines[k] for k in order]
-    return found if all(map(_is_plain, lines)) and _is_in_order(found) else [*lines]
+    statements = [lines[k] for k in order]
+    return statements if all(map(_is_plain, lines)) and _is_in_order(statements) else [*lines]
 
 
 def _is_plain(line: str) -> bool:
@@ -35,8 +35,8 @@ def _is_plain(line: str) -> bool:
 
 def _defined_name(line: str) -> str:
     """The name that a statement defines."""
-    found = _DEFINITION.fullmatch(line)
-    return found[1] if found else ""
+    match = _DEFINITION.fullmatch(line)
+    return match[1] if match else ""
 
 
 def _is_in_order(lines: Sequence[str]) -> bool:

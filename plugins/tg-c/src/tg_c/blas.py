@@ -295,8 +295,8 @@ def fortran(name: str) -> str:
 
     def call(forms: Mapping[str, str], lengths: int) -> str:
         types = ", ".join(["void *"] * len(taken_by) + ["tg_i64"] * lengths)
-        given = ", ".join([forms[kind].format(k) for k, kind in places] + ["1"] * lengths)
-        return f"((void (*)({types})){slot})({given});"
+        arguments = ", ".join([forms[kind].format(k) for k, kind in places] + ["1"] * lengths)
+        return f"((void (*)({types})){slot})({arguments});"
 
     lines = [
         f"static tg_i64 tg_{name}({taken}) {{",

@@ -148,12 +148,12 @@ class Body(kernels.Body):
         if dtype != "bool":
             self.widest = max(self.widest, item_size(dtype))
         for block in reversed(self._known):
-            known = block.get(expression)
-            if known is not None and known.dtype == dtype:
-                return known
+            earlier = block.get(expression)
+            if earlier is not None and earlier.dtype == dtype:
+                return earlier
         kind = self.vectors.type(form) if form else self.kind(dtype)
-        found = self._known[-1][expression] = Lanes(self, dtype, self.local(f"const {kind}", expression), form)
-        return found
+        value = self._known[-1][expression] = Lanes(self, dtype, self.local(f"const {kind}", expression), form)
+        return value
 
     def local(self, kind: str, expression: str) -> str:
         """A new local, with its value."""
@@ -190,7 +190,7 @@ class Body(kernels.Body):
 
     # --- operations ----------------------------------------------------------------------------------------------
 
-    def write(self, word: str, operands: Sequence[Lanes], dtype: str, given: Any) -> Lanes:
+    def write(self, word: str, operands: Sequence[Lanes], dtype: str, attribute: Any) -> Lanes:
         if not self.lanes:
             return self.find(dtype, self._of_one(word, operands, dtype))
         x = operands[0]
@@ -203,7 +203,7 @@ class Body(kernels.Body):
                 form = self._width(x)
                 return self.find(dtype, f"~{self.mask(x, form)}", form)
             return self.find(dtype, f"~{self.vector(x)}")
-        return self.find(dtype, self._of_lanes(word, operands, dtype, given))
+        return self.find(dtype, self._of_lanes(word, operands, dtype, attribute))
 
     def _binary(self, word: str, x: Lanes, y: Lanes, dtype: str) -> Lanes:
         if x.dtype == "bool":
@@ -226,7 +226,7 @@ class Body(kernels.Body):
         c = self.mask(condition, self.vectors.mask(item))
         return self.find(x.dtype, f"{self.vectors.function('select', item)}({c}, {self.vector(x)}, {self.vector(y)})")
 
-    def _of_lanes(self, word: str, operands: Sequence[Lanes], dtype: str, given: Any) -> str:
+    def _of_lanes(self, word: str, operands: Sequence[Lanes], dtype: str, attribute: Any) -> str:
         vectors, x = self.vectors, operands[0]
         if word == "convert" and x.dtype == "bool":
             item = self.item(dtype)
@@ -242,7 +242,7 @@ class Body(kernels.Body):
         if word == "view":
             return texts[0] if source == item else f"({vectors.type(item)}){texts[0]}"
         if word == "lookup":
-            table = vectors.table(f"tg_table_{zlib.crc32(repr(given).encode()):08x}", given, item)
+            table = vectors.table(f"tg_table_{zlib.crc32(repr(attribute).encode()):08x}", attribute, item)
             return f"{vectors.function('looked_up', item)}({table}, {texts[0]})"
         if word in EXTREMES and not is_float(dtype):
             word = EXTREMES[word]
@@ -342,9 +342,9 @@ class Body(kernels.Body):
             return function(*operands)
         split = [[self._piece(x, k, width) for k in range(lanes // width)] for x in operands]
         with self.of(width):
-            found = [function(*given) for given in zip(*split, strict=True)]
-            texts = [self.vector(x) for x in found]
-        return self._joined(found[0].dtype, texts, width)
+            parts = [function(*pieces) for pieces in zip(*split, strict=True)]
+            texts = [self.vector(x) for x in parts]
+        return self._joined(parts[0].dtype, texts, width)
 
     def _piece(self, x: Lanes, k: int, width: int) -> Lanes:
         if x.form == SHARED:
@@ -406,11 +406,11 @@ class Body(kernels.Body):
         together: bool = False,
     ) -> Lanes:
         kind = self.kind(operands[0].dtype)
-        made = f"tg_{'inline_' if inline else ''}{name}_{kind}"
-        if not self.prelude.has(made):
+        symbol = f"tg_{'inline_' if inline else ''}{name}_{kind}"
+        if not self.prelude.has(symbol):
             head = "TG_INLINE" if inline else "static"
-            self.prelude.need(made, function(made, write, self, [x.dtype for x in operands], head=head))
-        return self.find(operands[0].dtype, f"{made}({', '.join(self.vector(x) for x in operands)})")
+            self.prelude.need(symbol, function(symbol, write, self, [x.dtype for x in operands], head=head))
+        return self.find(operands[0].dtype, f"{symbol}({', '.join(self.vector(x) for x in operands)})")
 
     def vector_library(self, name: str, operands: Sequence[Lanes]) -> Lanes | None:
         if self.prelude.symbol is None:
@@ -445,11 +445,11 @@ class Body(kernels.Body):
         self.prelude.need(name, POWER.replace("@T", kind).replace("@NAME", name))
         if self.lanes:
             vectors, vector = self.vectors, self.kind(dtype)
-            made = f"{name}x{self.lanes}"
+            symbol = f"{name}x{self.lanes}"
             exponents = vectors.type(WORDS[exponent.dtype])
-            head = f"static {vector} {made}({vector} x, {exponents} y)"
-            self.prelude.need(made, vectors.lane_loop(head, vector, f"{name}(x[k], y[k])"))
-            name = made
+            head = f"static {vector} {symbol}({vector} x, {exponents} y)"
+            self.prelude.need(symbol, vectors.lane_loop(head, vector, f"{name}(x[k], y[k])"))
+            name = symbol
         return self.find(dtype, f"{name}({self.vector(base)}, {self.vector(exponent)})")
 
     def apart(self, x: Lanes) -> str:
@@ -461,9 +461,9 @@ class Body(kernels.Body):
 
     def one_complex(self, name: str, operands: Sequence[Lanes]) -> tuple[Lanes, Lanes]:
         texts = [x.text for x in operands]
-        given = [f"__builtin_complex({a}, {b})" for a, b in zip(texts[::2], texts[1::2], strict=True)]
-        found = self.local("const c128", f"{self.prelude.libm(name, 'complex128')}({', '.join(given)})")
-        return self.find("float64", f"__real__ {found}"), self.find("float64", f"__imag__ {found}")
+        arguments = [f"__builtin_complex({a}, {b})" for a, b in zip(texts[::2], texts[1::2], strict=True)]
+        result = self.local("const c128", f"{self.prelude.libm(name, 'complex128')}({', '.join(arguments)})")
+        return self.find("float64", f"__real__ {result}"), self.find("float64", f"__imag__ {result}")
 
 
 def _is_plain(x: Lanes) -> bool:
@@ -487,11 +487,11 @@ def function(name: str, write: Callable[..., Lanes], like: Body, dtypes: Sequenc
     """The C text of a function of lanes of some dtypes, whose parameters are `parameter_names`."""
     body = like.another()
     operands = [Lanes(body, dtype, letter) for dtype, letter in zip(dtypes, parameter_names(len(dtypes)), strict=True)]
-    found = write(*operands)
+    result = write(*operands)
     parameters = ", ".join(f"{x.kind} {x.text}" for x in operands)
-    lines = "\n".join((*body.text(), f"  return {body.vector(found)};"))
+    lines = "\n".join((*body.text(), f"  return {body.vector(result)};"))
     like.widest = max(like.widest, body.widest)
-    return f"{head} {found.kind} {name}({parameters}) {{\n{lines}\n}}"
+    return f"{head} {result.kind} {name}({parameters}) {{\n{lines}\n}}"
 
 
 def name_of(prelude: Prelude, name: str, dtype: str, lanes: int = 0, size: int = 8) -> str:

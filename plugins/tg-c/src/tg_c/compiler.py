@@ -151,13 +151,13 @@ class Compiler:
             flags = (*flags, *(STREAMING if options.streams else ()), *(AT_O1 if options.level == 1 else ()))
         return flags
 
-    def _linking(self, given: Sequence[str], options: Flags) -> tuple[str, ...]:
+    def _linking(self, arguments: Sequence[str], options: Flags) -> tuple[str, ...]:
         libraries = [f"-l{library}" for library in options.libraries]
         elf = () if sys.platform == "darwin" else ("-Wl,-Bsymbolic",)  # a unit calls its own functions
         if sys.platform == "linux" and self._is_gcc:
             # The process has libc already: not linking it again, nor start files, saves 4 of 24 ms.
-            return (*elf, "-nostdlib", *given, *libraries, "-lgcc")
-        return (*elf, *given, *libraries)
+            return (*elf, "-nostdlib", *arguments, *libraries, "-lgcc")
+        return (*elf, *arguments, *libraries)
 
     @property
     def _is_gcc(self) -> bool:
@@ -198,10 +198,10 @@ def compile_unit(source: str, options: Flags = USUAL, loops: Sequence[Loop] = ()
         chosen = compiler()
         line = chosen.line(options)
         key = UNITS.key(source, chosen.identity, "\0".join(line), cpu(), environment())
-        found = UNITS.lookup(key)
-        annotate("miss" if found is None else "hit")
-    if found is not None:
-        return found
+        path = UNITS.lookup(key)
+        annotate("miss" if path is None else "hit")
+    if path is not None:
+        return path
     objects = count(source, loops)
     with Span("compiler", f"{Path(chosen.path).name} -O{options.level}{f' {objects} abreast' if objects > 1 else ''}"):
         if objects == 1:
@@ -258,7 +258,7 @@ def _find(chosen: str, path: str) -> Compiler:
 
 def _identified(command: tuple[str, ...], path: str) -> Compiler:
     """`command` with version and target, which the cache remembers while its programs stay the same files."""
-    programs = [found for word in command if (found := shutil.which(word, path=path))]
+    programs = [program for word in command if (program := shutil.which(word, path=path))]
     real = os.path.realpath(programs[0])
     key = UNITS.key(*command, *map(_fingerprint, programs), environment(), suffix=".txt")
     entry = UNITS.lookup(key) or UNITS.store(key, lambda file: _remember(file, command))
@@ -268,28 +268,28 @@ def _identified(command: tuple[str, ...], path: str) -> Compiler:
 
 def _fingerprint(program: str) -> str:
     real = Path(program).resolve()
-    found = real.stat()
-    return f"{real} {found.st_size} {found.st_mtime_ns} {found.st_ino}"
+    status = real.stat()
+    return f"{real} {status.st_size} {status.st_mtime_ns} {status.st_ino}"
 
 
 def _remember(file: Path, command: tuple[str, ...]) -> None:
     code, words = _run((*command, "-v"), "")
     version, target = _VERSION.search(words), _TARGET.search(words)
     if code != 0 or version is None or target is None:
-        asked = ("command", shlex.join((*command, "-v")))
+        question = ("command", shlex.join((*command, "-v")))
         answer = ("answer", " / ".join(words.split("\n")[-4:]).strip() or f"none, exit status {code}")
-        raise _unavailable(f"{command[0]} does not say its version", asked, answer)
+        raise _unavailable(f"{command[0]} does not say its version", question, answer)
     _need_units(Compiler(command, command[0], version[0].strip(), target[1].strip()), file)
     file.write_text(f"{version[0].strip()}\n{target[1].strip()}\n", encoding="utf-8")
 
 
 def _need_units(chosen: Compiler, file: Path) -> None:
     """Refuse a compiler that says its version and makes no unit: without its parts, or too old."""
-    line, made = chosen.line(USUAL), Path(f"{file}.so")
+    line, output = chosen.line(USUAL), Path(f"{file}.so")
     try:
-        code, words = _run((*line, "-o", os.fspath(made)), UNIT, file.parent)
+        code, words = _run((*line, "-o", os.fspath(output)), UNIT, file.parent)
     finally:
-        made.unlink(missing_ok=True)
+        output.unlink(missing_ok=True)
     if code != 0:
         _need_space(words)
         answer = (_DIAGNOSTIC.search(words) or re.search("(?P<text>.*)", words.strip()))["text"]  # type: ignore[index]
@@ -307,8 +307,8 @@ def _build_of_objects(sources: Sequence[str], chosen: Compiler, options: Flags, 
     line, places = chosen.object_line(options), [f"{path}.{k}.o" for k in range(len(sources))]
     try:
         lines = [(*line, "-o", place) for place in places]
-        for source, found in zip(sources, _run_abreast(lines, sources, path.parent), strict=True):
-            _check(source, line, *found)
+        for source, outcome in zip(sources, _run_abreast(lines, sources, path.parent), strict=True):
+            _check(source, line, *outcome)
         linking = chosen.linking_line(places, options)
         _check("", linking, *_run((*linking, "-o", os.fspath(path)), "", path.parent))
     finally:
@@ -351,9 +351,9 @@ def _run_abreast(
     name, count = Path(lines[0][0]).name, sum(text.count("\n") for text in texts)
     try:
         for line, text in zip(lines, texts, strict=True):
-            with _file(text) as given, _interrupts_held():
+            with _file(text) as file, _interrupts_held():
                 try:
-                    children.append(subprocess.Popen(line, stdin=given, **options))
+                    children.append(subprocess.Popen(line, stdin=file, **options))
                 except OSError as error:
                     raise _unavailable(f"{line[0]} does not run: {error}") from error
         with Patience(f"{name} compiles {count:,} lines") as patience:
@@ -410,24 +410,24 @@ def _interrupts_held() -> Iterator[None]:
 
 
 def _refusal(source: str, line: tuple[str, ...], code: int, log: str) -> CompileError:
-    kept = keep(source)
-    found = list(_DIAGNOSTIC.finditer(log))
-    first = found[0]["text"] if found else f"exit status {code}"
+    path = keep(source)
+    diagnostics = list(_DIAGNOSTIC.finditer(log))
+    first = diagnostics[0]["text"] if diagnostics else f"exit status {code}"
     shown: list[tuple[str, str]] = []
-    for diagnostic in found[:_SHOWN_DIAGNOSTICS]:
+    for diagnostic in diagnostics[:_SHOWN_DIAGNOSTICS]:
         shown += _excerpt(source, diagnostic)
-    if not found:
+    if not diagnostics:
         shown += [("log", words) for words in log.splitlines()[-5:]]
-    again = shlex.join(os.fspath(kept) if word == "-" else word for word in line)
+    again = shlex.join(os.fspath(path) if word == "-" else word for word in line)
     error = CompileError(
         message(
             f"{Path(line[0]).name}: a generated unit does not compile: {first}",
             *shown,
-            ("source", os.fspath(kept)),
+            ("source", os.fspath(path)),
             hint=f"repeat it with: {again} -o /dev/null",
         )
     )
-    error.source, error.log = kept, log
+    error.source, error.log = path, log
     return error
 
 

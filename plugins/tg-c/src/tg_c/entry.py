@@ -46,8 +46,8 @@ def release() -> int:
 def _by_record(
     library: ctypes.PyDLL, interface: Interface, native: Native, signature: Signature
 ) -> Callable[..., Any] | None:
-    found = record(interface, native, signature, objects.scalar_type)
-    return library.tg_entry((found.words, *found.objects)) if found is not None else None
+    table = record(interface, native, signature, objects.scalar_type)
+    return library.tg_entry((table.words, *table.objects)) if table is not None else None
 
 
 @functools.cache

@@ -84,25 +84,25 @@ class Flow(Abreast):
         first: Sequence[Lanes],
         write: Callable[..., Sequence[Lanes]],
     ) -> list[Lanes]:
-        found = [self._changing(x) for x in first]
+        variables = [self._changing(x) for x in first]
         with self.loop(start, end, step) as at:
-            self._change(found, write(at, *found))
-        return found
+            self._change(variables, write(at, *variables))
+        return variables
 
     def while_loop(
         self, first: Sequence[Lanes], holds: Callable[..., Condition], write: Callable[..., Sequence[Lanes]]
     ) -> list[Lanes]:
-        found = [self._changing(x) for x in first]
+        variables = [self._changing(x) for x in first]
         with self._block("for (;;) {"):  # the condition is several statements
-            self.line(f"if (!{holds(*found).value.text}) break;")
-            self._change(found, write(*found))
-        return found
+            self.line(f"if (!{holds(*variables).value.text}) break;")
+            self._change(variables, write(*variables))
+        return variables
 
     def replaced(self, condition: Condition, value: Lanes, write: Callable[[], Lanes]) -> Lanes:
-        found = self._changing(value)
+        variable = self._changing(value)
         with self._block(f"if (__builtin_expect({condition.value.text}, 0)) {{"):
-            self._change([found], [write()])
-        return found
+            self._change([variable], [write()])
+        return variable
 
     def _changing(self, x: Lanes) -> Lanes:
         """A local that begins with a value, and may become another."""
@@ -120,13 +120,13 @@ class Flow(Abreast):
             for name, text in self._pairs_of(target, value)
         ]
         changed = {name for name, _, _ in pairs}
-        kept = []
+        assignments = []
         for name, text, target in pairs:
             if text in changed and text != name:
                 kind = self.vector_type(target.dtype, target.form, len(self._names(target)))
                 text = self.local(f"{CONST}{kind}", text)  # noqa: PLW2901
-            kept.append((name, text))
-        for name, text in kept:
+            assignments.append((name, text))
+        for name, text in assignments:
             if name != text:
                 self.line(f"{name} = {text};")
 
@@ -142,12 +142,12 @@ class Flow(Abreast):
         declared: list[str] = []
         with self._block(f"if ({condition.value.text}) {{"):
             values = then()
-            found = [self._declared(x, declared) for x in values]
-            self._change(found, values)
+            variables = [self._declared(x, declared) for x in values]
+            self._change(variables, values)
         with self._block("else {"):
-            self._change(found, otherwise())
+            self._change(variables, otherwise())
         self.lines[place:place] = [indent + text for text in declared]
-        return found
+        return variables
 
     def _declared(self, x: Lanes, declared: list[str]) -> Lanes:
         """A local for values of a type, without one."""
@@ -157,11 +157,11 @@ class Flow(Abreast):
         declared += [f"{kind} {name};" for name in names]
         return Lanes(self, x.dtype, names if len(names) > 1 else names[0], form)
 
-    def interrupted(self, left: Pointer, asked: Pointer) -> Condition:
+    def interrupted(self, left: Pointer, second: Pointer) -> Condition:
         self.prelude.need("interrupted", INTERRUPTED)
         self.prelude.need("left", LEFT)
         with self.of(0):
-            return Condition(Lanes(self, "bool", self.local(f"{CONST}b8", f"tg_left({left.text}, {asked.text})")))
+            return Condition(Lanes(self, "bool", self.local(f"{CONST}b8", f"tg_left({left.text}, {second.text})")))
 
     # --- functions -------------------------------------------------------------------------------------------------
 
@@ -172,14 +172,14 @@ class Flow(Abreast):
         dtype = self.prelude.results.get(symbol)
         if dtype is None:
             dtype = self.prelude.results[symbol] = self._written_apart(symbol, write, operands)
-        given = [text for x in operands for text in self._given(x)]
+        arguments = [text for x in operands for text in self._given(x)]
         if not dtype:
-            self.line(f"{symbol}({', '.join(given)});")
+            self.line(f"{symbol}({', '.join(arguments)});")
             return None
         kind, names = self.vector_type(dtype), self._new_names(self.abreast)
-        for made in names:
-            self.line(f"{kind} {made};")
-        self.line(f"{symbol}({', '.join((*given, *(f'&{made}' for made in names)))});")
+        for variable in names:
+            self.line(f"{kind} {variable};")
+        self.line(f"{symbol}({', '.join((*arguments, *(f'&{variable}' for variable in names)))});")
         return Lanes(self, dtype, names if len(names) > 1 else names[0])
 
     def _written_apart(
@@ -207,23 +207,23 @@ class Flow(Abreast):
         yield
         self._known.pop()
         self._listed = len(self.lines)
-        found = outlined(self.lines[first:], self.kinds) if self._listed > first else None
-        if found is None:
+        part = outlined(self.lines[first:], self.kinds) if self._listed > first else None
+        if part is None:
             self._listed = first
             return
         del self.lines[first:]
         self._listed = first
-        symbol = self.prelude.outlined.get(found.text)
+        symbol = self.prelude.outlined.get(part.text)
         if symbol is None:
-            symbol = self.prelude.outlined[found.text] = f"tg_{name}_{len(self.prelude.outlined)}"
-            self.prelude.add_function(symbol, found.text)
-        self.line(f"{symbol}({', '.join(found.arguments)});")
+            symbol = self.prelude.outlined[part.text] = f"tg_{name}_{len(self.prelude.outlined)}"
+            self.prelude.add_function(symbol, part.text)
+        self.line(f"{symbol}({', '.join(part.arguments)});")
 
     def _kept(self, operands: Sequence[Operand]) -> str:
         """The vectors in memory that a function is given, or of the first value where it is given none; else lanes."""
-        kept = next((x.dtype for x in operands if isinstance(x, Local)), None)
-        kept = kept or next((x.dtype for x in operands if isinstance(x, Lanes)), None)
-        return self.vector_type(kept) if kept else f"x{self.lanes}"
+        dtype = next((x.dtype for x in operands if isinstance(x, Local)), None)
+        dtype = dtype or next((x.dtype for x in operands if isinstance(x, Lanes)), None)
+        return self.vector_type(dtype) if dtype else f"x{self.lanes}"
 
     def _given(self, x: Operand) -> Sequence[str]:
         """What a function is given for an operand."""

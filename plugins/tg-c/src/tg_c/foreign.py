@@ -73,19 +73,19 @@ class CFunction(Foreign):
 
     def __or__(self, other: CFunction) -> CFunction:
         """One rule of both."""
-        found = CFunction.__new__(CFunction)
-        vars(found).update(vars(self), others=(*self.others, other))
-        return found
+        both = CFunction.__new__(CFunction)
+        vars(both).update(vars(self), others=(*self.others, other))
+        return both
 
-    def __call__(self, op: Op, given: Element | Site) -> Any:
+    def __call__(self, op: Op, context: Element | Site) -> Any:
         """The expression for one element, or the values of the results."""
-        inputs: Sequence[Any] = given.dtypes if isinstance(given, Element) else given.inputs
+        inputs: Sequence[Any] = context.dtypes if isinstance(context, Element) else context.inputs
         if len(inputs) != len(self.operands):
             raise self.mistake(f"found {len(self.operands)} operands, needed the {len(inputs)} of {op.name}")
         for one in (self, *self.others):
-            found = one._of_element(op, given) if isinstance(given, Element) else one._of_arrays(op, given)
-            if found is not NotImplemented:
-                return found
+            result = one._of_element(op, context) if isinstance(context, Element) else one._of_arrays(op, context)
+            if result is not NotImplemented:
+                return result
         return NotImplemented
 
     # --- single elements ---------------------------------------------------------------------------------------------
@@ -115,8 +115,8 @@ class CFunction(Foreign):
             return [site.scalar(f"{name}({', '.join(arguments)})")]
 
         def call(places: Sequence[Array]) -> None:
-            given = (a for p, y in zip(self.results, places, strict=True) for a in _passed(p, y, site))
-            site.line(f"{name}({', '.join((*arguments, *given))});")
+            outputs = (a for p, y in zip(self.results, places, strict=True) for a in _passed(p, y, site))
+            site.line(f"{name}({', '.join((*arguments, *outputs))});")
 
         return in_memory(site, call)
 
@@ -142,15 +142,15 @@ class CFunction(Foreign):
 
     def _other_result(self, op: Op, wanted: Sequence[object]) -> PluginError:
         shown = {ANY: "[...]", 0: "[]"}
-        found = ", ".join(f"{p.dtype}{shown.get(p.rank) or [*'?' * p.rank]}".replace("'", "") for p in self.results)
-        return self.other_result(op, found, ", ".join(map(str, wanted)))
+        types = ", ".join(f"{p.dtype}{shown.get(p.rank) or [*'?' * p.rank]}".replace("'", "") for p in self.results)
+        return self.other_result(op, types, ", ".join(map(str, wanted)))
 
     def _parsed(self, place: str, text: object) -> Parameter:
-        found = PARAMETER.fullmatch(text) if isinstance(text, str) else None
-        if found is None or found[1] not in WORDS:
+        match = PARAMETER.fullmatch(text) if isinstance(text, str) else None
+        if match is None or match[1] not in WORDS:
             raise self.mistake(f"{place}: found {text!r}, needed {NEEDED}")
-        axes = found[2]
-        return Parameter(found[1], 0 if axes is None else ANY if axes == "..." else axes.count("?"))
+        axes = match[2]
+        return Parameter(match[1], 0 if axes is None else ANY if axes == "..." else axes.count("?"))
 
 
 def _rank(value: Value) -> int:

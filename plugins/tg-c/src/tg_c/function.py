@@ -118,9 +118,9 @@ class GraphFunction(graphs.GraphFunction):
 
     def _scalars_given(self) -> dict[str, str]:
         """The dtypes of inputs without axes, and of lengths, by their names."""
-        known = (*self.known_lengths.values(), *self.known_atoms.values())
+        lengths = (*self.known_lengths.values(), *self.known_atoms.values())
         inputs = (self.values[k] for k in range(self.graph.arity))
-        return {name: "int64" for name in known if name.isidentifier()} | {
+        return {name: "int64" for name in lengths if name.isidentifier()} | {
             v.text: v.dtype for v in inputs if isinstance(v, Scalar)
         }
 
@@ -196,7 +196,7 @@ class GraphFunction(graphs.GraphFunction):
         return self.place("int64", "0").pointer
 
     @contextlib.contextmanager
-    def steps_in_parts(self, length: str, size: int, asked: str) -> Iterator[str]:
+    def steps_in_parts(self, length: str, size: int, second: str) -> Iterator[str]:
         first, end, step, out = (self.fresh(name) for name in ("first", "end", "step", "out"))
         self.unit.prelude.need("interrupted", INTERRUPTED)
         self.line(f"for (i64 {first} = 0; {first} < {length}; {first} += {size}) {{")
@@ -205,15 +205,15 @@ class GraphFunction(graphs.GraphFunction):
         self._ways_out.append(f"goto {out}")
         yield step
         self._ways_out.pop()
-        condition = f"{end} < {length} && tg_interrupted({asked})"
+        condition = f"{end} < {length} && tg_interrupted({second})"
         self.line(f"}} if ({condition}) {{ code = {int(Failure.INTERRUPTED)}; goto done; }} }} {out}:;")
 
     def leave_loop_unless(self, condition: str) -> None:
         self.line(f"if (!({condition})) {self._ways_out[-1]};")
 
-    def leave_if_interrupted(self, step: str, asked: str) -> None:
+    def leave_if_interrupted(self, step: str, second: str) -> None:
         self.unit.prelude.need("interrupted", INTERRUPTED)
-        condition = f"({step} & 63) == 63 && tg_interrupted({asked})"
+        condition = f"({step} & 63) == 63 && tg_interrupted({second})"
         self.line(f"if ({condition}) {{ code = {int(Failure.INTERRUPTED)}; goto done; }}")
 
     @contextlib.contextmanager
@@ -279,8 +279,8 @@ class GraphFunction(graphs.GraphFunction):
         texts.update((k, s.text) for k, s in enumerate(operands))
         for node in program.nodes:
             (number,) = node.outputs
-            given, dtypes = (tuple(v[k] for k in node.inputs) for v in (texts, program.dtypes))
-            expression = self.element(node.op, Element(given, dtypes, program.dtypes[number], self.unit.prelude))
+            arguments, dtypes = (tuple(v[k] for k in node.inputs) for v in (texts, program.dtypes))
+            expression = self.element(node.op, Element(arguments, dtypes, program.dtypes[number], self.unit.prelude))
             texts[number] = self.local(program.dtypes[number], expression, results.get(number))
         return [texts[number] for number in program.outputs]
 
@@ -364,12 +364,12 @@ class GraphFunction(graphs.GraphFunction):
         written = SharedSteps(steps, self.unit.function(steps.body), name)
         self.before += [written.text(), driver(name, written.parameters, self.unit.threads)]
         parts = self.local("int64", f"tg_parts({steps.length}, 1, {each:.3g})")
-        found = self.allocate("int64", (written.words(most),)).pointer
-        self.line(f"for (i64 k = 0; k < {written.words(most)}; k++) {found}[k] = 0;")
-        self.line(f"divided_{name}({', '.join((steps.length, '1', parts, *written.arguments, found))});")
-        self.line(f"if ({found}[0]) {{ code = {int(Failure.INTERRUPTED)}; goto done; }}")
+        pointer = self.allocate("int64", (written.words(most),)).pointer
+        self.line(f"for (i64 k = 0; k < {written.words(most)}; k++) {pointer}[k] = 0;")
+        self.line(f"divided_{name}({', '.join((steps.length, '1', parts, *written.arguments, pointer))});")
+        self.line(f"if ({pointer}[0]) {{ code = {int(Failure.INTERRUPTED)}; goto done; }}")
         first = self.fresh("first")
-        self.line(f"const i64 {first} = tg_failed({found} + 1, {parts}, {status or 0});")
+        self.line(f"const i64 {first} = tg_failed({pointer} + 1, {parts}, {status or 0});")
         self.unit.prelude.need("failed", FAILED)
         self.line(f"if ({first} < 0) {{ code = {first}; goto done; }}")
 
@@ -378,11 +378,11 @@ class GraphFunction(graphs.GraphFunction):
         assert isinstance(kernel, Kernel)
         named = kernel.named()
         kernel.finish()
-        name, given, division = self.unit.kernel(kernel), kernel.arguments, kernel.division
+        name, arguments, division = self.unit.kernel(kernel), kernel.arguments, kernel.division
         self.noted(name, named)
         if division is not None:
-            name, given = f"divided_{name}", [division.length, str(division.unit), division.parts, *given]
-        self.line(f"{guard}{name}({', '.join(given)});")
+            name, arguments = f"divided_{name}", [division.length, str(division.unit), division.parts, *arguments]
+        self.line(f"{guard}{name}({', '.join(arguments)});")
 
     def copier(self, source: Value, target: Array) -> _Copy:
         return _Copy(self, source, target)
@@ -400,8 +400,8 @@ class GraphFunction(graphs.GraphFunction):
 
     def called(self, graph: FrozenGraph, arguments: Sequence[tuple[str, str]], status: str | None) -> str:
         name, code = self.unit.function(graph), self.fresh("code")
-        given = ", ".join(("data", *(text for _, text in arguments), status or "0"))
-        self.line(f"const i64 {code} = {name}({given});")
+        argument_list = ", ".join(("data", *(text for _, text in arguments), status or "0"))
+        self.line(f"const i64 {code} = {name}({argument_list});")
         return code
 
     def handed_over(self, dtype: str, size: str, place: str) -> str:
@@ -417,7 +417,7 @@ class _Copy(NamedTuple):
     source: Value
     target: Array
 
-    def kernel(self, *given: Any) -> Kernel:
+    def kernel(self, *arguments: Any) -> Kernel:
         """One over single elements, of which compilers of C make vectors at any distance, and of rows of any length."""
         return self.function.kernel()
 
@@ -426,7 +426,7 @@ class _Copy(NamedTuple):
         pointers = (v.pointer for v in (self.source, self.target) if isinstance(v, Array))
         self.function.call(kernel, f"if ({' != '.join(pointers)}) " if is_pair else "")
 
-    def divide(self, kernel: loops.Kernel, *given: Any) -> None:
+    def divide(self, kernel: loops.Kernel, *arguments: Any) -> None:
         """One thread copies."""
 
     def rule(self, op: Op) -> Any:

@@ -73,23 +73,23 @@ class Kernel(loops.Kernel, Tables):
         """The qualifier of a pointer into an array: none if it is an input, or the output that may overwrite it."""
         return "" if array.pointer in self.function.overwriting.pointers else "restrict "
 
-    def _parameter(self, letter: str, kind: str, argument: str, known: object = None) -> str:
-        if known is not None and known in self._known:
-            return self._known[known]
+    def _parameter(self, letter: str, kind: str, argument: str, key: object = None) -> str:
+        if key is not None and key in self._known:
+            return self._known[key]
         name = f"{letter}{len(self.parameters)}"
         self.parameters.append(kind + name)
         self.body.kinds[name] = kind.replace("restrict ", "")
         self.arguments.append(argument)
-        if known is not None:
-            self._known[known] = name
+        if key is not None:
+            self._known[key] = name
         return name
 
     def length(self, length: int | Length, role: object = None) -> Index:
         if type(length) is int and role is None:
             return index(self.body, length)
         count = len(self.parameters)
-        known = role if role is not None else length.key if type(length) is Length else length
-        name = self._parameter("n", "i64 ", self.function.length(length), ("length", known))
+        key = role if role is not None else length.key if type(length) is Length else length
+        name = self._parameter("n", "i64 ", self.function.length(length), ("length", key))
         if len(self.parameters) > count:
             self.lengths.append((length, role))
         return Index(Lanes(self.body, "int64", name))

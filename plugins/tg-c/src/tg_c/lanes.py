@@ -135,8 +135,8 @@ def _by_lanes(rule: Rule, op: Op, element: LaneElement) -> str:
     name = f"tg_each_{op.name}_{kinds}_{element.result_vector}"
     if not element.prelude.has(name):
         lanes = tuple(map(_lane, names, element.dtypes))
-        found = rule(op, Element(lanes, element.dtypes, element.result, element.prelude))
-        expression = str(taken(found, op, [*map(TensorType, element.dtypes)]))
+        result = rule(op, Element(lanes, element.dtypes, element.result, element.prelude))
+        expression = str(taken(result, op, [*map(TensorType, element.dtypes)]))
         value = f"-({expression})" if element.result == "bool" else expression
         value = f"({expression}).bits" if is_half(element.result) else value
         head = f"static {element.result_vector} {name}({element.parameters})"
@@ -161,8 +161,8 @@ def by_text(rule: Rule) -> Callable[[Op, Sequence[Elements], str], Elements]:
         if not body.lanes or shared:
             each = [lane_of(v, 0) for v in operands]
             with body.of(0):
-                found = _single(rule, op, body, each, result)
-            return found if not body.lanes or found is NotImplemented else in_all_lanes(found)
+                value = _single(rule, op, body, each, result)
+            return value if not body.lanes or value is NotImplemented else in_all_lanes(value)
         if any(map(is_complex, (*(v.dtype for v in operands), result))):
             return _lane_by_lane(rule, op, body, operands, result)
         lanes: Any = operands
@@ -172,29 +172,29 @@ def by_text(rule: Rule) -> Callable[[Op, Sequence[Elements], str], Elements]:
 
 
 def _single(rule: Rule, op: Op, body: Routine, operands: Sequence[Elements], result: str) -> Elements:
-    found: Any = rule(op, Element((*map(text_of, operands),), tuple(v.dtype for v in operands), result, body.prelude))
-    if found is NotImplemented:
-        return found  # type: ignore[no-any-return]
+    value: Any = rule(op, Element((*map(text_of, operands),), tuple(v.dtype for v in operands), result, body.prelude))
+    if value is NotImplemented:
+        return value  # type: ignore[no-any-return]
     if not is_complex(result):
-        return body.find(result, str(found))
-    whole = body.local(f"const {WORDS[result]}", str(found))
+        return body.find(result, str(value))
+    whole = body.local(f"const {WORDS[result]}", str(value))
     return Pair(*(body.find(PARTS[result], f"__{which}__ {whole}") for which in ("real", "imag")))
 
 
 def _lane_by_lane(rule: Rule, op: Op, body: Routine, operands: Sequence[Elements], result: str) -> Elements:
-    found: list[Any] = []
+    values: list[Any] = []
     for k in range(body.lanes):
         each = [lane_of(v, k) for v in operands]
         with body.of(0):
-            found.append(_single(rule, op, body, each, result))
-    if found[0] is NotImplemented:
+            values.append(_single(rule, op, body, each, result))
+    if values[0] is NotImplemented:
         return NotImplemented  # type: ignore[no-any-return]
     if not is_complex(result):
-        return body.of_elements(result, found)
-    return Pair(*(body.of_elements(PARTS[result], [v[k] for v in found]) for k in (0, 1)))
+        return body.of_elements(result, values)
+    return Pair(*(body.of_elements(PARTS[result], [v[k] for v in values]) for k in (0, 1)))
 
 
 def _in_vectors(rule: Rule, op: Op, body: Routine, operands: Sequence[Lanes], result: str) -> Lanes:
     lanes = [Lane(str(v.text), v.dtype, "" if v.form == SHARED else v.form or lane_kind(v.dtype)) for v in operands]
-    found = in_lanes(rule, op, LaneElement(tuple(lanes), result, body.vectors))
-    return body.find(result, found.text, found.kind if result == "bool" else "")
+    value = in_lanes(rule, op, LaneElement(tuple(lanes), result, body.vectors))
+    return body.find(result, value.text, value.kind if result == "bool" else "")

@@ -91,10 +91,10 @@ class CExecutable(Compiled[Program]):
         extra = tuple(array.ctypes.data for array in self.program.arguments)
         run, plan = (self._unit.address(symbol) for symbol in ("tg_run", "tg_plan"))
         owner = (self._unit, self.program.arguments)
-        made = entry.make(self.program.interface, Native(run, plan, extra, owner, self.program.reuses), signature)
-        if made is not None:
+        call = entry.make(self.program.interface, Native(run, plan, extra, owner, self.program.reuses), signature)
+        if call is not None:
             self._unit.lend(*entry.memory())
-        return made
+        return call
 
     def machine_code(
         self,

@@ -21,8 +21,8 @@ WIDTHS: Final = (("__AVX512F__", 64), ("__AVX2__", 32))  # in bytes; 16 where ne
 
 def vector_bytes() -> int:
     """The bytes of the widest vectors that one instruction works on."""
-    known = macros()
-    return next((size for name, size in WIDTHS if name in known), 16)
+    names = macros()
+    return next((size for name, size in WIDTHS if name in names), 16)
 
 
 def has_fused() -> bool:
@@ -37,10 +37,10 @@ def has_halves() -> bool:
 
 def masked_moves() -> str:
     """The instructions that load and store the first lanes of a vector only: "avx512", "avx2" or "" for none."""
-    known = macros()
-    if known.issuperset(("__AVX512VL__", "__AVX512BW__", "__AVX512DQ__")):
+    names = macros()
+    if names.issuperset(("__AVX512VL__", "__AVX512BW__", "__AVX512DQ__")):
         return "avx512"
-    return "avx2" if "__AVX2__" in known else ""
+    return "avx2" if "__AVX2__" in names else ""
 
 
 def vector_symbol(name: str, dtype: str, arity: int, count: int) -> str | None:

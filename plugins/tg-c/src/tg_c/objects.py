@@ -54,14 +54,14 @@ def divided(text: str, loops: Sequence[Loop], objects: int) -> list[str]:
         held[at] += lines[k]
     between = [text[last.end : loop.start] for last, loop in itertools.pairwise((Loop(0, 0, 0), *loops))]
     rest, newline = text[loops[-1].end :], "\n"
-    found: list[str] = []
+    texts: list[str] = []
     for own in range(objects):
         parts = (
             before + (text[loop.start : loop.end] if holder[loop] == own else text[loop.start : loop.block] + ";")
             for before, loop in zip(between, loops, strict=True)
         )
-        found.append(f"{SHARED}{''.join(parts)}{rest if own == 0 else newline}")
-    return found
+        texts.append(f"{SHARED}{''.join(parts)}{rest if own == 0 else newline}")
+    return texts
 
 
 def _lines(text: str, loops: Sequence[Loop]) -> list[int]:

@@ -27,8 +27,8 @@ class Outlined(NamedTuple):
 
 def kinds_in(lines: Sequence[str]) -> dict[str, str]:
     """The types of the locals that lines declare."""
-    found = filter(None, map(DECLARED.match, lines))
-    return {match[2]: match[1] for match in found}
+    matches = filter(None, map(DECLARED.match, lines))
+    return {match[2]: match[1] for match in matches}
 
 
 def outlined(lines: Sequence[str], kinds: Mapping[str, str]) -> Outlined | None:

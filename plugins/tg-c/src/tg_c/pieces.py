@@ -66,22 +66,22 @@ def in_pieces(
         return "", [], list(lines)
     maker, readers, held = cut(parts, {at: local.name for at, local in declared.items()}, words)
     fields = " ".join(f"{WORDS[dtypes[name]]} {name};" for name in held)
-    shared, pieces, found = f"struct {function}_held {{ {fields} }};", list[Piece](), list(lines)
+    shared, pieces, statements = f"struct {function}_held {{ {fields} }};", list[Piece](), list(lines)
     for k, part in enumerate(parts):
         read = dict.fromkeys(name for at in part for name in words[at] if name in dtypes and maker.get(name) != k)
-        given = [name for name in read if name not in maker]
+        inputs = [name for name in read if name not in maker]
         own = [name for name in held if maker[name] == k]
         before = [_declared(name, f"held->{name}", dtypes) for name in read if name in maker]
         body = (*before, *(str(lines[at]) for at in part), *(f"held->{name} = {name};" for name in own))
-        parameters = ", ".join((f"struct {function}_held *const held", *(_declaration(n, dtypes) for n in given)))
+        parameters = ", ".join((f"struct {function}_held *const held", *(_declaration(n, dtypes) for n in inputs)))
         head = f"static __attribute__((noinline)) void {function}_piece{k}({parameters}) {{"
         pieces.append(Piece(head, body, {len(before) + j: at for j, at in enumerate(part)}))
-        found[part[0]] = f"struct {function}_held held;" if k == 0 else None
-        found[part[0] + 1 : part[-1]] = [None] * (part[-1] - part[0] - 1)
-        call = f"{function}_piece{k}({', '.join(('&held', *given))});"
+        statements[part[0]] = f"struct {function}_held held;" if k == 0 else None
+        statements[part[0] + 1 : part[-1]] = [None] * (part[-1] - part[0] - 1)
+        call = f"{function}_piece{k}({', '.join(('&held', *inputs))});"
         after = [_declared(name, f"held.{name}", dtypes) for name in own if None in readers[name]]
-        found[part[-1]] = f"\n{INDENT}".join((call, *after))
-    return shared, pieces, found
+        statements[part[-1]] = f"\n{INDENT}".join((call, *after))
+    return shared, pieces, statements
 
 
 def _declaration(name: str, dtypes: Mapping[str, str]) -> str:

@@ -66,10 +66,10 @@ class Prelude:
 
     def vectors(self, count: int, size: int) -> Vectors:
         """The vectors of a number of lanes, the widest of which has elements of `size` bytes."""
-        found = self._vectors.get((count, size))
-        if found is None:
-            found = self._vectors[count, size] = Vectors(self, count, size)
-        return found
+        entry = self._vectors.get((count, size))
+        if entry is None:
+            entry = self._vectors[count, size] = Vectors(self, count, size)
+        return entry
 
     def uses(self, name: str, count: int) -> int:
         """How many vectors of a function are used: so many more than when this was last asked."""
@@ -89,13 +89,13 @@ class Prelude:
     def libm(self, name: str, dtype: str) -> str:
         """The name of a function of libm for a dtype, declared."""
         single = dtype in ("float32", "complex64")
-        found = name + ("f" if single else "")
+        symbol = name + ("f" if single else "")
         kind = "float" if single else "double"
         if name in COMPLEX_ARITIES:
             kind += " _Complex"
         arity = ARITIES.get(name) or COMPLEX_ARITIES[name]
-        self.need(found, f"{kind} {found}({', '.join([kind] * arity)});")
-        return found
+        self.need(symbol, f"{kind} {symbol}({', '.join([kind] * arity)});")
+        return symbol
 
 
 class Element(NamedTuple):

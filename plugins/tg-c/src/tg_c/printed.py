@@ -51,14 +51,14 @@ class Printed:
 
     def _template(self, op: Op, body: Body, operands: tuple[Elements, ...], result: str, name: str) -> str | None:
         """The expression, or a call of the function that the prelude gets; None if the kernel declines."""
-        found = self.kernel(op, operands, result)
-        if found is NotImplemented:
+        value = self.kernel(op, operands, result)
+        if value is NotImplemented:
             return None
         if not body.lines:
-            return text_of(found)
-        if isinstance(found, Pair):
-            found = found._replace(real=Lanes(body, found.real.dtype, body.apart(found.real)))
-        text = text_of(found)
+            return text_of(value)
+        if isinstance(value, Pair):
+            value = value._replace(real=Lanes(body, value.real.dtype, body.apart(value.real)))
+        text = text_of(value)
         if len(body.lines) == 1 and text == body.lines[0].split()[2]:  # const f64 v0 = x + y;
             return body.lines[0].partition(" = ")[2].removesuffix(";")
         kind = WORDS[result]

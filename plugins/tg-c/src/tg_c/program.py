@@ -236,14 +236,14 @@ def _comment(place: str) -> str:
 
 def _input_arguments(graph: FrozenGraph) -> tuple[list[str], int]:
     """The arguments for the inputs, and how many lengths they have."""
-    found: list[str] = []
+    arguments: list[str] = []
     at = 0
     for k, t in enumerate(graph.input_types):
         kind = WORDS[t.dtype]
-        found.append(f"inputs[{k}]" if t.ndim else f"*(const {kind} *)inputs[{k}]")
-        found += [f"dims[{at + a}]" for a, n in enumerate(t.shape) if n is None]
+        arguments.append(f"inputs[{k}]" if t.ndim else f"*(const {kind} *)inputs[{k}]")
+        arguments += [f"dims[{at + a}]" for a, n in enumerate(t.shape) if n is None]
         at += t.ndim
-    return found, at
+    return arguments, at
 
 
 def _entry(name: str, result: str, function: str, arguments: Sequence[str]) -> str:

@@ -65,9 +65,9 @@ class Routine(Flow):
 
     def _pointer(self, like: Pointer, expression: str) -> Pointer:
         key = f"* {expression}"
-        for known in reversed(self._known):
-            if key in known:
-                return Pointer(self, like.dtype, known[key].text, like.form)
+        for block in reversed(self._known):
+            if key in block:
+                return Pointer(self, like.dtype, block[key].text, like.form)
         name = self.local(f"{like.form}{WORDS[like.dtype]} *const", expression)
         self._known[-1][key] = Lanes(self, like.dtype, name)
         return Pointer(self, like.dtype, name, like.form)
@@ -107,8 +107,8 @@ class Routine(Flow):
     def _rows(self, dtype: str, texts: Sequence[str]) -> Lanes:
         """What is read here and now for each vector."""
         with self.of(min(self.lanes, self.native)):
-            found = [self._from_memory(dtype, text) for text in self._numbered(texts)]
-            return self._together(found) if len(found) > 1 else found[0]
+            vectors = [self._from_memory(dtype, text) for text in self._numbered(texts)]
+            return self._together(vectors) if len(vectors) > 1 else vectors[0]
 
     def load_row(self, pointer: Pointer, block: Block) -> Elements:
         dtype, item = pointer.dtype, self._item(pointer.dtype)
@@ -116,10 +116,10 @@ class Routine(Flow):
         if is_complex(dtype):
             return self._pairs(start, item, PARTS[dtype], block)
 
-        found = self._rows(dtype, [self._row(k, start, item, block) for k in range(self.abreast)])
+        value = self._rows(dtype, [self._row(k, start, item, block) for k in range(self.abreast)])
         if is_integer(dtype) and block.inside is None and pointer.form == CONST and self.abreast == 1:
-            self._places[str(found.text)] = start
-        return found
+            self._places[str(value.text)] = start
+        return value
 
     def _inside(self, block: Block, before: int, times: int = 1) -> str:
         """How many elements of a block are left behind some of them.
@@ -142,10 +142,10 @@ class Routine(Flow):
         if block.inside is None:
             return f"{name().function(word, item)}({place}{more})"
         left = self._inside(block, before, times)
-        found = f"{name().function(head, item)}({place}{more}, ({start})[0], {left})"
+        text = f"{name().function(head, item)}({place}{more}, ({start})[0], {left})"
         if block.whole is None:
-            return found
-        return f"({block.whole.value.text} ? {name().function(word, item)}({place}{more}) : {found})"
+            return text
+        return f"({block.whole.value.text} ? {name().function(word, item)}({place}{more}) : {text})"
 
     def vectors_of(self) -> Vectors:
         """The vectors that go abreast."""
@@ -161,9 +161,9 @@ class Routine(Flow):
             kind = self.vectors.type(item)
             rows = [self.local(f"{CONST}{kind}", text) for text in texts]
         for a, b in zip(rows[::2], rows[1::2], strict=True):
-            for found, first in ((reals, 0), (imags, 1)):
+            for target, first in ((reals, 0), (imags, 1)):
                 places = ", ".join(str(2 * n + first) for n in range(native))
-                found.append(f"__builtin_shufflevector({a}, {b}, {places})")
+                target.append(f"__builtin_shufflevector({a}, {b}, {places})")
         return Pair(self._rows(part, reals), self._rows(part, imags))
 
     def load_apart(self, pointer: Pointer, stride: Index, block: Block) -> Elements:
@@ -246,7 +246,7 @@ class Routine(Flow):
 
     def _interleaved(self, value: Pair, item: str) -> list[str]:
         """Complex numbers as they lie in memory, from their parts."""
-        native, found = min(self.lanes, self.native), list[str]()
+        native, rows = min(self.lanes, self.native), list[str]()
         reals, imags = self.texts(value.real), self.texts(value.imag)
         with self.of(native):
             kind = self.vectors.type(item)
@@ -254,8 +254,8 @@ class Routine(Flow):
                 a, b = (self.local(f"{CONST}{kind}", text) for text in (real, imag))
                 for j in (0, 1):
                     turns = ", ".join(str(n // 2 + native * (n % 2)) for n in range(j * native, (j + 1) * native))
-                    found.append(f"__builtin_shufflevector({a}, {b}, {turns})")
-        return found
+                    rows.append(f"__builtin_shufflevector({a}, {b}, {turns})")
+        return rows
 
     def text(self) -> list[str]:
         """The statements, indented."""

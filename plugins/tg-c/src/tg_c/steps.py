@@ -34,10 +34,10 @@ class SharedSteps:
     def __init__(self, steps: Steps, function: str, name: str) -> None:
         self.steps, self.function, self.name = steps, function, name
         self.parameters, self.arguments = ["const void *const *data"], ["data"]
-        given = [text for each in steps.slices for text in self._slice(each)]
-        given += [self._held(dtype, text) for dtype, text in steps.held]
-        given += [self._place(each, "") for each in steps.traces]
-        self.given = given
+        arguments = [text for each in steps.slices for text in self._slice(each)]
+        arguments += [self._held(dtype, text) for dtype, text in steps.held]
+        arguments += [self._place(each, "") for each in steps.traces]
+        self.given = arguments
         self.parameters += ["i64 steps", "i64 *found"]
         self.arguments.append(steps.length)
 
@@ -67,14 +67,14 @@ class SharedSteps:
         """The function."""
         place = "steps - 1 - step" if self.steps.reverse else "step"
         has_status = bool(self.steps.body.checks)
-        given = ", ".join(("data", *self.given, "mine + 1" if has_status else "0"))
+        arguments = ", ".join(("data", *self.given, "mine + 1" if has_status else "0"))
         return f"""\
 static __attribute__((noinline)) void {self.name}({", ".join((*self.parameters, BEGIN))}) {{
   i64 asked[1] = {{0}}, *const mine = found + 1 + part * {STATUS};
   for (i64 first = lo; first < hi; first += {self.steps.looks}) {{
     const i64 end = hi - first < {self.steps.looks} ? hi : first + {self.steps.looks};
     for (i64 step = first; step < end; step++) {{
-      const i64 place = {place}, code = {self.function}({given});
+      const i64 place = {place}, code = {self.function}({arguments});
       if (code) {{
         mine[0] = code, mine[{STATUS_STEP}] = place;
         return;

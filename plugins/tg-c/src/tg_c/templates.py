@@ -111,10 +111,10 @@ class _Template(abc.ABC):
         Raises:
             NoRuleError: there is none.
         """
-        found = self.texts[kind_of(element.dtype)] if element.dtype in WORDS else None
-        if found is None:
+        text = self.texts[kind_of(element.dtype)] if element.dtype in WORDS else None
+        if text is None:
             raise NoRuleError(message(f"backend 'c' has no rule for {op.name} of {element.dtype}"))
-        return found
+        return text
 
     def lane_template(self, dtypes: tuple[str, ...], result: str) -> str | None:
         """The text for lanes of the dtypes, None if each lane must be computed by itself."""

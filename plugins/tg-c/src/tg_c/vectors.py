@@ -442,35 +442,35 @@ class Vectors:
 
     def table(self, name: str, numbers: Sequence[float], kind: str) -> str:
         """The name of a table of numbers, declared."""
-        made = f"{name}_{kind}"
+        symbol = f"{name}_{kind}"
         values = ", ".join(literal(number, FLOATS[kind]) for number in numbers)
-        self.prelude.need(made, f"TG_ONCE __attribute__((aligned(64))) {kind} {made}[] = {{{values}}};")
-        return made
+        self.prelude.need(symbol, f"TG_ONCE __attribute__((aligned(64))) {kind} {symbol}[] = {{{values}}};")
+        return symbol
 
     def redone(self, name: str, kind: str) -> str:
         """The name of the function that computes some lanes each by itself, declared."""
-        made = f"tg_redone_{name}_{kind}x{self.count}"
-        if not self.prelude.has(made):
+        symbol = f"tg_redone_{name}_{kind}x{self.count}"
+        if not self.prelude.has(symbol):
             vector, mask, names = self.type(kind), self.type(self.mask(kind)), "xz"[: ARITIES[name]]
-            head = f"TG_LAST {vector} {made}({mask} c, {vector} y, {', '.join(f'{vector} {x}' for x in names)})"
+            head = f"TG_LAST {vector} {symbol}({mask} c, {vector} y, {', '.join(f'{vector} {x}' for x in names)})"
             call = f"{self.prelude.libm(name, FLOATS[kind])}({', '.join(f'{x}[k]' for x in names)})"
             loop = f"for (int k = 0; k < {self.count}; k++)\n    if (c[k]) y[k] = {call};"
-            self.prelude.need(made, f"{head} {{\n  {loop}\n  return y;\n}}")
-        return made
+            self.prelude.need(symbol, f"{head} {{\n  {loop}\n  return y;\n}}")
+        return symbol
 
     def by_lanes(self, name: str, kind: str, arity: int) -> str:
         """The name of the function that computes each lane by libm, declared."""
-        made = f"tg_{name}_{kind}x{self.count}"
-        if not self.prelude.has(made):
+        symbol = f"tg_{name}_{kind}x{self.count}"
+        if not self.prelude.has(symbol):
             vector, scalar = self.type(kind), self.prelude.libm(name, FLOATS[kind])
             operands = "xy"[:arity]
-            head = f"{vector} {made}({', '.join(f'{vector} {x}' for x in operands)})"
+            head = f"{vector} {symbol}({', '.join(f'{vector} {x}' for x in operands)})"
             if name in ONE_INSTRUCTION:
                 text = f"TG_INLINE {head} {{ return ({vector}){{{self._each(f'{scalar}(x[#])')}}}; }}"
             else:
                 text = self.lane_loop(f"static {head}", vector, f"{scalar}({', '.join(f'{x}[k]' for x in operands)})")
-            self.prelude.need(made, text)
-        return made
+            self.prelude.need(symbol, text)
+        return symbol
 
     def lane_loop(self, head: str, vector: str, expression: str) -> str:
         """The text of a function that computes each lane k by itself."""

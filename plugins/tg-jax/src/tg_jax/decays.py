@@ -32,8 +32,8 @@ def of_nonpositive(node: Apply, outputs: Any) -> Variable | None:
     (x,) = node.inputs
     if not is_made_by(x, negative) or not holds(x.inputs[0], "nonnegative"):
         return None
-    found: Variable = LOW[node.op.rule_key](x)  # type: ignore[index]
-    return found
+    value: Variable = LOW[node.op.rule_key](x)  # type: ignore[index]
+    return value
 
 
 def decay_softplus(x: Any) -> Any:

@@ -38,17 +38,17 @@ class Extrema(Op):
 
 def pairs(view: View) -> dict[int, Variable]:
     """Minima and maxima of the same integers, along the last axis at least."""
-    found: dict[tuple[int, tuple[int, ...]], dict[object, Apply]] = {}
+    groups: dict[tuple[int, tuple[int, ...]], dict[object, Apply]] = {}
     for node in view.applies:
         if type(node.op) is Reduce and node.op.fn in EXTREMES and -1 in node.op.axes:
             (x,) = node.inputs
             if x.type.dtype in INTEGERS:
-                found.setdefault((id(x), node.op.axes), {})[node.op.fn] = node
+                groups.setdefault((id(x), node.op.axes), {})[node.op.fn] = node
     replaced: dict[int, Variable] = {}
-    for (_, axes), made in found.items():
-        if len(made) == 2:
-            both = Extrema(axes)(*made[arithmetic.minimum].inputs)
-            replaced.update({id(view.results(made[fn])[0]): v for fn, v in zip(EXTREMES, both, strict=True)})
+    for (_, axes), by_fn in groups.items():
+        if len(by_fn) == 2:
+            both = Extrema(axes)(*by_fn[arithmetic.minimum].inputs)
+            replaced.update({id(view.results(by_fn[fn])[0]): v for fn, v in zip(EXTREMES, both, strict=True)})
     return replaced
 
 

@@ -77,8 +77,8 @@ def as_one(function: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any
         program, shape = jax.make_jaxpr(function, return_shape=True)(*arrays)
         jaxpr, flat = program.jaxpr, jax.tree.leaves(arrays)
         is_one = _reads_inputs(jaxpr) and is_little(jaxpr)
-        found = _called(program, flat) if is_one else _run(jaxpr, program.consts, flat)
-        return jax.tree.unflatten(jax.tree.structure(shape), found)  # type: ignore[no-any-return]
+        results = _called(program, flat) if is_one else _run(jaxpr, program.consts, flat)
+        return jax.tree.unflatten(jax.tree.structure(shape), results)  # type: ignore[no-any-return]
 
     return traced
 
@@ -89,12 +89,12 @@ def _called(program: Any, arrays: Sequence[Any]) -> list[Any]:
     It gives an element of each operand besides: of one that is not read the call knows no place in memory.
     """
 
-    def one(*given: Any) -> list[Any]:
-        return [*_run(program.jaxpr, map(_constant, program.consts), given), *map(_first, given)]
+    def one(*arguments: Any) -> list[Any]:
+        return [*_run(program.jaxpr, map(_constant, program.consts), arguments), *map(_first, arguments)]
 
     marked = _marked(jax.jit(one)(*arrays), arrays)
-    kept: list[Any] = BARRIER(marked)  # or JAX would see that nobody needs the elements
-    return kept[: len(program.jaxpr.outvars)]
+    results: list[Any] = BARRIER(marked)  # or JAX would see that nobody needs the elements
+    return results[: len(program.jaxpr.outvars)]
 
 
 def _first(x: Any) -> Any:
@@ -114,16 +114,16 @@ def is_known() -> bool:
     return bool(KNOWN[0] <= jaxlib.version.__version_info__[:2] <= KNOWN[1])
 
 
-def _marked(found: Sequence[Any], given: Sequence[Any]) -> list[Any]:
+def _marked(results: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
     """The results of a call, which bears the marks: one of them leads JAX there, if it is no argument handed on."""
-    own = next((k for k, v in enumerate(found) if all(v is not a for a in given)), None)
-    return [MARK(v, **MARKS) if k == own else v for k, v in enumerate(found)]
+    own = next((k for k, v in enumerate(results) if all(v is not a for a in arguments)), None)
+    return [MARK(v, **MARKS) if k == own else v for k, v in enumerate(results)]
 
 
 def is_little(jaxpr: Any, most: int = AROUND) -> bool:
     """Whether nothing in it calls a library, takes longer than pays, or has no elements."""
-    given = [*jaxpr.constvars, *jaxpr.invars]
-    return all(v.aval.size for v in given) and all(_is_little(eqn, most) for eqn in jaxpr.eqns)
+    inputs = [*jaxpr.constvars, *jaxpr.invars]
+    return all(v.aval.size for v in inputs) and all(_is_little(eqn, most) for eqn in jaxpr.eqns)
 
 
 def _reads_inputs(jaxpr: Any) -> bool:

@@ -23,13 +23,13 @@ def find_device(name: str) -> Any:
     """
     platform, colon, index = name.partition(":")
     try:
-        found = [d for d in jax.devices(platform) if not colon or str(d.id) == index]
+        matches = [d for d in jax.devices(platform) if not colon or str(d.id) == index]
     except RuntimeError:
-        found = []
-    if not found:
-        known = ", ".join(f"{d.platform}:{d.id}" for d in _devices())
-        raise OptionError(message(f"backend 'jax': option device: found {name!r}, needed one of {known}"))
-    return found[0]
+        matches = []
+    if not matches:
+        devices = ", ".join(f"{d.platform}:{d.id}" for d in _devices())
+        raise OptionError(message(f"backend 'jax': option device: found {name!r}, needed one of {devices}"))
+    return matches[0]
 
 
 def _devices() -> list[Any]:

@@ -46,8 +46,8 @@ def product_of(node: Apply, outputs: Any) -> Variable | None:
     left, right = x.op == SWAPPED, y.op == SWAPPED
     if not left and not right:
         return None
-    found: Variable = Product(left, right)(x.inputs[0] if left else x, y.inputs[0] if right else y)
-    return found
+    product: Variable = Product(left, right)(x.inputs[0] if left else x, y.inputs[0] if right else y)
+    return product
 
 
 def product(op: Product, x: Any, y: Any) -> Any:

@@ -43,8 +43,8 @@ def traceable(function: Traceable, *, scope: Scope) -> Callable[..., Sequence[An
         if not is_wide:
             _refuse_wide_results(function)
         with scope():
-            given = [jnp.asarray(a, dtype) for a, dtype in zip(arrays, dtypes, strict=True)]
-            return compiled[is_wide](*given)  # type: ignore[no-any-return]
+            inputs = [jnp.asarray(a, dtype) for a, dtype in zip(arrays, dtypes, strict=True)]
+            return compiled[is_wide](*inputs)  # type: ignore[no-any-return]
 
     return call
 
@@ -66,13 +66,13 @@ def _differentiable(function: Traceable, scope: Scope, *, is_wide: bool) -> Call
             value, *slopes = derivative(*arrays)
         return (value,), slopes
 
-    def backward(kept: Sequence[Any], cotangents: Sequence[Any]) -> tuple[Any, ...]:
+    def backward(residuals: Sequence[Any], cotangents: Sequence[Any]) -> tuple[Any, ...]:
         with scope():  # JAX comes here when the call is over
             if function.is_scalar:
-                found = [lax.convert_element_type(cotangents[0], slope.dtype) * slope for slope in kept]
+                gradients = [lax.convert_element_type(cotangents[0], slope.dtype) * slope for slope in residuals]
             else:
-                found = list(derivative(*kept, *[cotangents[k] for k in results]))
-        by_place = dict(zip(inexact, found, strict=True))
+                gradients = list(derivative(*residuals, *[cotangents[k] for k in results]))
+        by_place = dict(zip(inexact, gradients, strict=True))
         return tuple(by_place.get(k) for k in range(len(function.inputs)))
 
     run.__name__ = function.name

@@ -168,18 +168,18 @@ def with_rules(request: Request) -> Request:
 
 def with_known_starts(graph: FrozenGraph) -> FrozenGraph:
     """The graph with windows whose starts follow from shapes as windows that do not move."""
-    known = colours(graph).shape
-    nodes = [_at(node, known) for node in graph.nodes]
+    shape_values = colours(graph).shape
+    nodes = [_at(node, shape_values) for node in graph.nodes]
     rest: Any = (graph.outputs, graph.checks, graph.names, graph.origins, graph.assumed)
     return FrozenGraph(graph.arity, graph.types, graph.constants, nodes, *rest)
 
 
-def _at(node: Node, known: frozenset[int]) -> Node:
+def _at(node: Node, shape_values: frozenset[int]) -> Node:
     op = node.op
     if not isinstance(op, Slice | SliceUpdate) or None not in op.starts:
         return node
     first = 1 if isinstance(op, Slice) else 2
-    if not known.issuperset(node.inputs[first : first + op.starts.count(None)]):
+    if not shape_values.issuperset(node.inputs[first : first + op.starts.count(None)]):
         return node
     new = SliceAt(op.starts, op.sizes, op.steps) if isinstance(op, Slice) else SliceUpdateAt(op.starts, op.steps, op.fn)
     return Node(new, node.inputs, node.outputs)

@@ -48,11 +48,11 @@ class Looked:
 
     def copied(self, arrays: Sequence[Any]) -> list[Any]:
         """The inputs, those of indices as MLX's arrays."""
-        found = list(arrays)
+        inputs = list(arrays)
         for k in self._places:
-            if isinstance(found[k], np.ndarray):
-                found[k] = from_numpy(found[k])
-        return found
+            if isinstance(inputs[k], np.ndarray):
+                inputs[k] = from_numpy(inputs[k])
+        return inputs
 
     def pass_(self, arrays: Sequence[Any]) -> bool:
         """Whether all indices that were copied are in range."""
@@ -74,9 +74,9 @@ class Looked:
                 least[bound.place] = max(low, least.get(bound.place, low))
         if len(self._ranges) >= KEPT:
             self._ranges.clear()
-        found = tuple((k, least[k], end[k]) for k in self._places)
-        self._ranges[shapes] = found
-        return found
+        ranges = tuple((k, least[k], end[k]) for k in self._places)
+        self._ranges[shapes] = ranges
+        return ranges
 
 
 def _lies(a: Array, least: int, end: int) -> bool:
@@ -150,12 +150,12 @@ class _Reader:
 
     def conditions(self) -> list[int]:
         """The conditions of a status, which is a chain of choices."""
-        found = []
+        numbers = []
         number = self.graph.outputs[-1]
         while number in self.makers and self.makers[number].op.rule_key is where:
             condition, number, _ = self.makers[number].inputs
-            found.append(condition)
-        return found if self.graph.constant(number) is not None else [number]
+            numbers.append(condition)
+        return numbers if self.graph.constant(number) is not None else [number]
 
     def bounds_of(self, condition: int) -> tuple[Bound, Bound] | None:
         """What a condition asks of an input, if it is that the least element has a bound and the largest another."""

@@ -29,18 +29,18 @@ class Program(Executable):
         self._claim = Claim(frozenset([("mlx", id(self))]), delays_forks=True)
         self._general: Executable | None = None
         self._looked = looked(graph, request)
-        found = self._looked
-        self.main = linker.compile(found.graph, found.request) if found is not None else self._whole()
-        if found is None:
+        look = self._looked
+        self.main = linker.compile(look.graph, look.request) if look is not None else self._whole()
+        if look is None:
             self.run = self.main.run  # type: ignore[method-assign]
         self.to_numpy = self.main.to_numpy  # type: ignore[method-assign]
 
     def _whole(self) -> Executable:
         for turn in alone():
             turn.take(self._claim)
-            found = self._general = self._general or self._linker.compile(self._graph, self._request)
+            executable = self._general = self._general or self._linker.compile(self._graph, self._request)
         turn.leave()
-        return found
+        return executable
 
     def run(self, arrays: Sequence[Any]) -> tuple[Sequence[Any], Status]:
         """The outputs, ready, and the status if the graph has one."""

@@ -27,11 +27,11 @@ def stream(device: str) -> Any:
     Raises:
         OptionError: MLX has no such device here.
     """
-    found = getattr(mx, device)
-    if not mx.is_available(found):
+    mlx_device = getattr(mx, device)
+    if not mx.is_available(mlx_device):
         raise OptionError(message(f"backend 'mlx': option device: found {device!r}, needed 'cpu': MLX has no GPU here"))
     with LOCK:
-        return mx.new_thread_unsafe_stream(found)
+        return mx.new_thread_unsafe_stream(mlx_device)
 
 
 class Shared:

@@ -70,5 +70,5 @@ def tg_rewrites(backend: str | None) -> Rewrites | None:
 def __getattr__(name: str) -> Any:
     if name != "Jitted":
         raise AttributeError(f"module 'tg_numba' has no attribute {name!r}", name=name)
-    found = globals()[name] = importlib.import_module("tg_numba.jitted").Jitted
-    return found
+    member = globals()[name] = importlib.import_module("tg_numba.jitted").Jitted
+    return member

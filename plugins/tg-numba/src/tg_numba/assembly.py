@@ -133,8 +133,8 @@ class Lines:
 
     def short(self, item: str) -> str:
         """`type` as it stands in the name of an intrinsic."""
-        found = SHORT_NAMES.get(item, item)
-        return f"v{self.lanes}{found}" if self.lanes else found
+        name = SHORT_NAMES.get(item, item)
+        return f"v{self.lanes}{name}" if self.lanes else name
 
     def all(self, constant: str, item: str) -> str:
         """The operand that is a constant in all lanes."""
@@ -149,11 +149,11 @@ class Lines:
 
     def find(self, expression: str) -> str:
         """The name of the value of an expression that depends on nothing but its text."""
-        for known in reversed(self.known):
-            if expression in known:
-                return known[expression]
-        found = self.known[-1][expression] = self.made(expression)
-        return found
+        for block in reversed(self.known):
+            if expression in block:
+                return block[expression]
+        name = self.known[-1][expression] = self.made(expression)
+        return name
 
     def made(self, expression: str) -> str:
         """The name of the value of an expression, computed here and now."""

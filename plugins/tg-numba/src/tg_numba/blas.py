@@ -62,8 +62,8 @@ class NumbaBlas(Blas):
         if result is None:
             own.body.do(f"call void {called}")
             return
-        found = own.body.made(f"call {ITEMS[self.dtype]} {called}")
-        own.body.do(f"store {ITEMS[self.dtype]} {found}, ptr {result.text}")
+        value = own.body.made(f"call {ITEMS[self.dtype]} {called}")
+        own.body.do(f"store {ITEMS[self.dtype]} {value}, ptr {result.text}")
 
     def gemv(self, kernel: loops.Kernel, sizes: tuple[Index, Index], a: Matrix, v: Vector, z: Pointer) -> None:
         clear(kernel, z, sizes[0])
@@ -79,7 +79,7 @@ class NumbaLapack(Lapack):
 
     def call(self, kernel: loops.Kernel, name: str, arguments: Sequence[str | Index | Pointer]) -> Index:
         own = cast("Kernel", kernel)
-        body, given, lengths = own.body, list(arguments), []
+        body, operands, lengths = own.body, list(arguments), []
         info = body.cell("int64").text
         texts: list[str] = []
         for kind in signature(LETTERS[self.dtype] + name):
@@ -90,7 +90,7 @@ class NumbaLapack(Lapack):
             elif kind == "1":
                 texts.append(self._one(body))
             else:
-                argument = given.pop(0)
+                argument = operands.pop(0)
                 texts.append(self._place(body, argument))
                 lengths += ["i64 1"] if isinstance(argument, str) else []
         called = own.outside(self.unit.blas(LETTERS[self.dtype] + name))

@@ -86,7 +86,7 @@ class Body(Moves):
     def number(self, value: Any, dtype: str) -> Lanes:
         return Lanes(self, dtype, self.all(constant_text(value, dtype), ITEMS[dtype]))
 
-    def write(self, word: str, operands: Sequence[Lanes], dtype: str, given: Any) -> Lanes:
+    def write(self, word: str, operands: Sequence[Lanes], dtype: str, attribute: Any) -> Lanes:
         x = operands[0]
         if word in OPCODES:
             floating, signed, unsigned = OPCODES[word]
@@ -105,7 +105,7 @@ class Body(Moves):
             _, a, b = operands
             return self._value(dtype, f"select {x.kind} {x.text}, {a.kind} {a.text}, {b.kind} {b.text}")
         if word == "lookup":
-            return self._looked_up(given, x, dtype)
+            return self._looked_up(attribute, x, dtype)
         if word == "scaled":
             return self._scaled(x, operands[1])
         if word == "widened":
@@ -156,11 +156,11 @@ class Body(Moves):
         lanes = self.lanes
         if not lanes:
             with self.of(width):
-                found = function(*map(self.splat, operands))
-                return self.lane(found, 0)
+                result = function(*map(self.splat, operands))
+                return self.lane(result, 0)
         split = [self._pieces(x, width) for x in operands]
         with self.of(width):
-            pieces = [function(*given) for given in zip(*split, strict=True)]
+            pieces = [function(*parts) for parts in zip(*split, strict=True)]
         return self._joined(pieces, width, lanes)
 
     def _pieces(self, x: Lanes, width: int) -> list[Lanes]:
@@ -175,9 +175,9 @@ class Body(Moves):
         indices = ", ".join(f"i32 {k % count}" for k in places)
         return self.find(f"shufflevector {kind} {a}, {kind} {b}, <{len(places)} x i32> <{indices}>")
 
-    def _joined(self, found: Sequence[Lanes], width: int, lanes: int) -> Lanes:
+    def _joined(self, vectors: Sequence[Lanes], width: int, lanes: int) -> Lanes:
         """Vectors one behind the other, or the first lanes of one."""
-        dtype, texts = found[0].dtype, [x.text for x in found]
+        dtype, texts = vectors[0].dtype, [x.text for x in vectors]
         if width > lanes:
             kind = f"<{width} x {ITEMS[dtype]}>"
             return Lanes(self, dtype, self._shuffled(kind, texts[0], texts[0], range(lanes), width))
@@ -205,15 +205,15 @@ class Body(Moves):
         kind, texts = self.kind(dtype), [f"{ITEMS[dtype]} {constant_text(x, dtype)}" for x in table]
         parts = [f"<{', '.join(texts[k : k + self.lanes])}>" for k in range(0, len(table), self.lanes)]
         if len(parts) == 1:
-            given = [(kind, parts[0]), bits.operand]
-            return Lanes(self, dtype, self.called("llvm.x86.avx512.permvar.sf.512", kind, given))
-        given = [(kind, parts[0]), bits.operand, (kind, parts[1])]
-        return Lanes(self, dtype, self.called("llvm.x86.avx512.vpermi2var.pd.512", kind, given))
+            arguments = [(kind, parts[0]), bits.operand]
+            return Lanes(self, dtype, self.called("llvm.x86.avx512.permvar.sf.512", kind, arguments))
+        arguments = [(kind, parts[0]), bits.operand, (kind, parts[1])]
+        return Lanes(self, dtype, self.called("llvm.x86.avx512.vpermi2var.pd.512", kind, arguments))
 
     def _scaled(self, x: Lanes, n: Lanes) -> Lanes:
         short, mask = ("ps", "i16") if x.dtype == "float32" else ("pd", "i8")
-        given = [x.operand, n.operand, (x.kind, "zeroinitializer"), (mask, "-1"), ("i32", str(AS_THE_MODE_SAYS))]
-        return Lanes(self, x.dtype, self.called(f"llvm.x86.avx512.mask.scalef.{short}.512", x.kind, given))
+        arguments = [x.operand, n.operand, (x.kind, "zeroinitializer"), (mask, "-1"), ("i32", str(AS_THE_MODE_SAYS))]
+        return Lanes(self, x.dtype, self.called(f"llvm.x86.avx512.mask.scalef.{short}.512", x.kind, arguments))
 
     def uses(self, name: str, dtype: str) -> int:
         return self.module.used(name, max(1, self.lanes * item_size(dtype) // vector_bytes()))
@@ -236,12 +236,12 @@ class Body(Moves):
         return Lanes(self, x.dtype, self.called(symbol, x.kind, [v.operand for v in operands]))
 
     def vector_library(self, name: str, operands: Sequence[Lanes]) -> Lanes | None:
-        known = variants(name, operands[0].dtype, len(operands))
-        if not known:
+        by_lanes = variants(name, operands[0].dtype, len(operands))
+        if not by_lanes:
             return None
-        fitting = [n for n in known if n <= self.lanes]
-        width = max(fitting) if fitting else min(known)
-        return self.in_vectors(functools.partial(_pure, known[width]), width, *operands)
+        fitting = [n for n in by_lanes if n <= self.lanes]
+        width = max(fitting) if fitting else min(by_lanes)
+        return self.in_vectors(functools.partial(_pure, by_lanes[width]), width, *operands)
 
     def one_by_one(self, name: str, operands: Sequence[Lanes]) -> Lanes:
         x = operands[0]
@@ -268,19 +268,19 @@ class Body(Moves):
         return self._each_lane("tg.power", operands) if self.lanes else _pure("tg.power", *operands)
 
     def one_complex(self, name: str, operands: Sequence[Lanes]) -> tuple[Lanes, Lanes]:
-        given = [part.operand for part in operands]
+        arguments = [part.operand for part in operands]
         if self.lanes:
             symbol = f"tg.lanes.{self.lanes}.{name}"
-            self.module.declare(name, DOUBLES, ["double"] * len(given), PURE)
+            self.module.declare(name, DOUBLES, ["double"] * len(arguments), PURE)
             self.module.define(
-                symbol, lane_by_lane(symbol, name, self.lanes, ["double"] * len(given), "double", "double")
+                symbol, lane_by_lane(symbol, name, self.lanes, ["double"] * len(arguments), "double", "double")
             )
             kind = self.type("double")
             whole = f"{{{kind}, {kind}}}"
         else:
             symbol, whole = name, DOUBLES
-        found = self.called(symbol, whole, given, PURE)
-        real, imag = (self._value("float64", f"extractvalue {whole} {found}, {k}") for k in (0, 1))
+        result = self.called(symbol, whole, arguments, PURE)
+        real, imag = (self._value("float64", f"extractvalue {whole} {result}, {k}") for k in (0, 1))
         return real, imag
 
 
@@ -295,8 +295,8 @@ def variants(name: str, dtype: str, arity: int) -> dict[int, str]:
     if not has_libmvec():
         return {}
     counts = (size // item_size(dtype) for size in WIDTHS if size <= vector_bytes())
-    found = {lanes: symbol_of(name, dtype, arity, lanes) for lanes in counts}
-    return {lanes: symbol for lanes, symbol in found.items() if symbol and llvm.address_of_symbol(symbol)}
+    symbols = {lanes: symbol_of(name, dtype, arity, lanes) for lanes in counts}
+    return {lanes: symbol for lanes, symbol in symbols.items() if symbol and llvm.address_of_symbol(symbol)}
 
 
 def _pure(symbol: str, *operands: Lanes) -> Lanes:
@@ -309,33 +309,33 @@ def _definition(symbol: str, write: Callable[..., Lanes], operands: Sequence[Lan
     x = operands[0]
     body = Body(body_of(x).module, x.body.lanes)
     names = parameter_names(len(operands))
-    given = [Lanes(body, v.dtype, f"%{name}") for v, name in zip(operands, names, strict=True)]
-    found = write(*given)
-    body.do(f"ret {x.kind} {found.text}")
-    parameters = ", ".join(f"{v.kind} {v.text}" for v in given)
+    arguments = [Lanes(body, v.dtype, f"%{name}") for v, name in zip(operands, names, strict=True)]
+    result = write(*arguments)
+    body.do(f"ret {x.kind} {result.text}")
+    parameters = ", ".join(f"{v.kind} {v.text}" for v in arguments)
     return f"define internal {x.kind} @{symbol}({parameters}) noinline nounwind {{\n{body.text()}\n}}"
 
 
 def lane_by_lane(name: str, symbol: str, lanes: int, items: Sequence[str], *results: str) -> str:
     """A function of vectors that calls another for each lane, of elements of these types; several results are one."""
-    kinds, wholes = ([f"<{lanes} x {item}>" for item in given] for given in (items, results))
-    whole, single = (f"{{{', '.join(given)}}}" if len(given) > 1 else given[0] for given in (wholes, results))
+    kinds, wholes = ([f"<{lanes} x {item}>" for item in words] for words in (items, results))
+    whole, single = (f"{{{', '.join(words)}}}" if len(words) > 1 else words[0] for words in (wholes, results))
     heads = ", ".join(f"{kind} %x{k}" for k, kind in enumerate(kinds))
     lines = [f"define internal {whole} @{name}({heads}) noinline nounwind {{"]
-    found = ["poison"] * len(results)
+    vectors = ["poison"] * len(results)
     for lane in range(lanes):
         lines += [f"  %e{lane}.{k} = extractelement {kind} %x{k}, i64 {lane}" for k, kind in enumerate(kinds)]
-        given = ", ".join(f"{item} %e{lane}.{k}" for k, item in enumerate(items))
-        lines.append(f"  %f{lane} = call {single} @{symbol}({given})")
+        words = ", ".join(f"{item} %e{lane}.{k}" for k, item in enumerate(items))
+        lines.append(f"  %f{lane} = call {single} @{symbol}({words})")
         for k, item in enumerate(results):
             part = f"%f{lane}"
             if len(results) > 1:
                 lines.append(f"  %p{lane}.{k} = extractvalue {single} {part}, {k}")
                 part = f"%p{lane}.{k}"
-            lines.append(f"  %r{lane}.{k} = insertelement {wholes[k]} {found[k]}, {item} {part}, i64 {lane}")
-            found[k] = f"%r{lane}.{k}"
-    last = found[0] if len(results) == 1 else "poison"
-    for k, part in enumerate(found if len(results) > 1 else ()):
+            lines.append(f"  %r{lane}.{k} = insertelement {wholes[k]} {vectors[k]}, {item} {part}, i64 {lane}")
+            vectors[k] = f"%r{lane}.{k}"
+    last = vectors[0] if len(results) == 1 else "poison"
+    for k, part in enumerate(vectors if len(results) > 1 else ()):
         lines.append(f"  %w{k} = insertvalue {whole} {last}, {wholes[k]} {part}, {k}")
         last = f"%w{k}"
     return "\n".join((*lines, f"  ret {whole} {last}", "}"))

@@ -45,14 +45,14 @@ def opened(name: str, addresses: Mapping[str, int], make: Callable[[], Bundle]) 
     Args:
         addresses: of what the code has names for besides functions of libraries.
     """
-    found = reopened(name, addresses)
-    if found is not None:
-        return found
-    made = make()
+    code = reopened(name, addresses)
+    if code is not None:
+        return code
+    bundle = make()
     with Span("cache"):
-        _store(name, made)
+        _store(name, bundle)
     with Span("open"):
-        return loaded(made, addresses)
+        return loaded(bundle, addresses)
 
 
 def assembled(word: str, text: str, names: Iterable[str], addresses: Mapping[str, int]) -> Loaded:
@@ -69,12 +69,12 @@ def assembled(word: str, text: str, names: Iterable[str], addresses: Mapping[str
 def reopened(name: str, addresses: Mapping[str, int]) -> Loaded | None:
     """The code of a name from the cache; None where it is not there, or needs what this process does not have."""
     with Span("cache"):
-        found = _read(name)
-        annotate("miss" if found is None else "hit")
-    if found is None:
+        bundle = _read(name)
+        annotate("miss" if bundle is None else "hit")
+    if bundle is None:
         return None
     with contextlib.suppress(MissingError), Span("open"):
-        return loaded(found, addresses)
+        return loaded(bundle, addresses)
     return None
 
 

@@ -91,8 +91,8 @@ class Loaded:
 
     def address(self, name: str) -> int:
         """The address of a function."""
-        found: int = self._engine.get_function_address(self._names[name])
-        return found
+        value: int = self._engine.get_function_address(self._names[name])
+        return value
 
     def stay(self) -> None:
         """Leave the code in memory for longer than any object of Python lives; addresses are to be taken before."""
@@ -118,17 +118,17 @@ _known: Final[weakref.WeakValueDictionary[str, Code]] = weakref.WeakValueDiction
 def compiled(loops: Sequence[Written]) -> list[Code]:
     """The object files that loops are in; one that the process has already is not made again."""
     keys = [loop.key for loop in loops]
-    found = [_known.get(key) for key in keys]
-    missing = {key: loop for key, loop, code in zip(keys, loops, found, strict=True) if code is None}
-    made: dict[str, Code] = {}
+    codes = [_known.get(key) for key in keys]
+    missing = {key: loop for key, loop, code in zip(keys, loops, codes, strict=True) if code is None}
+    new_codes: dict[str, Code] = {}
     from tg_native.show.patience import Patience
 
     with Patience(f"LLVM compiles {len(missing):,} loops") as patience:
         for group in _groups(missing):
-            made.update(dict.fromkeys(group, _code_of([missing[key] for key in group])))
+            new_codes.update(dict.fromkeys(group, _code_of([missing[key] for key in group])))
             patience.tick()
-    _known.update(made)
-    return list(dict.fromkeys(code or made[key] for key, code in zip(keys, found, strict=True)))
+    _known.update(new_codes)
+    return list(dict.fromkeys(code or new_codes[key] for key, code in zip(keys, codes, strict=True)))
 
 
 def _groups(loops: Mapping[str, Written]) -> Iterator[list[str]]:

@@ -175,8 +175,8 @@ def _by_attempt(shared: Shared, interface: Interface, native: Native, signature:
     attempt = _Attempt(shared, interface, native, signature)
     code = cache.assembled("entry", attempt.text(), ["attempt"], attempt.addresses)
     words = struct.pack("=3q", code.address("attempt"), id(signature.general), len(interface.inputs))
-    kept = (code, native.owner, signature.general, *interface.dtypes, *attempt.objects)
-    return shared.make_function((words, *kept))  # type: ignore[no-any-return]
+    references = (code, native.owner, signature.general, *interface.dtypes, *attempt.objects)
+    return shared.make_function((words, *references))  # type: ignore[no-any-return]
 
 
 @functools.cache
@@ -264,8 +264,8 @@ class _Attempt:
     # --- instructions --------------------------------------------------------------------------------------------
 
     def _call(self, function: str, result: str, *arguments: tuple[str, str]) -> str:
-        given = ", ".join(f"{kind} {x}" for kind, x in arguments)
-        text = f"call {result} {self._functions[function]}({given})"
+        operands = ", ".join(f"{kind} {x}" for kind, x in arguments)
+        text = f"call {result} {self._functions[function]}({operands})"
         if result != "void":
             return self.body.made(text)
         self.body.do(text)
@@ -303,64 +303,64 @@ class _Attempt:
 
     def _false_array(self, data: str) -> str:
         """Something that has its data where an array has them."""
-        found = self._local(FALSE_ARRAY)
-        self.body.do(f"store ptr {data}, ptr {self._at(found, DATA)}")
-        return found
+        place = self._local(FALSE_ARRAY)
+        self.body.do(f"store ptr {data}, ptr {self._at(place, DATA)}")
+        return place
 
     # --- arguments -----------------------------------------------------------------------------------------------
 
     def _input(self, k: int) -> None:
         t = self.interface.inputs[k]
-        given = self._load("ptr", "%given", 8 * k)
+        operand = self._load("ptr", "%given", 8 * k)
         array = self._object(objects.bound()["ndarray"])
-        is_array = self._test(f"eq ptr {self._load('ptr', given, HEAD - 8)}, {array}")
+        is_array = self._test(f"eq ptr {self._load('ptr', operand, HEAD - 8)}, {array}")
         if t.ndim:
             self._need(is_array)
-            self._array(given, k)
-            self.heads.append(given)
+            self._array(operand, k)
+            self.heads.append(operand)
             return
-        found, number = self._local("ptr"), self.body.fresh()[1:]
+        slot, number = self._local("ptr"), self.body.fresh()[1:]
         self.body.do(f"br i1 {is_array}, label %array{number}, label %scalar{number}")
         self.body.open(f"array{number}")
-        self._array(given, k)
-        self._store(found, given, f"done{number}")
+        self._array(operand, k)
+        self._store(slot, operand, f"done{number}")
         self.body.open(f"scalar{number}")
-        self._scalar(given, k)
-        self._store(found, self._false_array(self._at(given, HEAD)), f"done{number}")
+        self._scalar(operand, k)
+        self._store(slot, self._false_array(self._at(operand, HEAD)), f"done{number}")
         self.body.open(f"done{number}")
-        self.heads.append(self._load("ptr", found))
+        self.heads.append(self._load("ptr", slot))
 
     def _store(self, place: str, value: str, after: str) -> None:
         self.body.do(f"store ptr {value}, ptr {place}")
         self.body.do(f"br label %{after}")
 
-    def _scalar(self, given: str, k: int) -> None:
+    def _scalar(self, operand: str, k: int) -> None:
         """A NumPy scalar of the dtype, or a float as one."""
         dtype = self.interface.inputs[k].dtype
         kinds = [objects.scalar_type(dtype), objects.bound()["float"] if dtype == "float64" else 0]
-        kind, is_one = self._load("ptr", given, HEAD - 8), "false"
+        kind, is_one = self._load("ptr", operand, HEAD - 8), "false"
         for address in filter(None, kinds):
             is_one = self.body.made(f"or i1 {is_one}, {self._test(f'eq ptr {kind}, {self._object(address)}')}")
         self._need(is_one)
 
-    def _array(self, given: str, k: int) -> None:
+    def _array(self, operand: str, k: int) -> None:
         t = self.interface.inputs[k]
         wanted = self._object(id(t.numpy_dtype))
-        dtype, number = self._load("ptr", given, DTYPE), self.body.fresh()[1:]
+        dtype, number = self._load("ptr", operand, DTYPE), self.body.fresh()[1:]
         same = self._test(f"eq ptr {dtype}, {wanted}")
         self.body.do(f"br i1 {same}, label %same{number}, label %ask{number}")
         self.body.open(f"ask{number}")
         is_same = self._call("PyArray_EquivTypes", "i8", ("ptr", dtype), ("ptr", wanted))
         self.body.do(f"br i1 {self._test(f'ne i8 {is_same}, 0')}, label %same{number}, label %{self.exit}")
         self.body.open(f"same{number}")
-        self._need(self._test(f"eq i32 {self._load('i32', given, RANK)}, {t.ndim}"))
-        flags = self.body.made(f"and i32 {self._load('i32', given, FLAGS)}, {USABLE}")
+        self._need(self._test(f"eq i32 {self._load('i32', operand, RANK)}, {t.ndim}"))
+        flags = self.body.made(f"and i32 {self._load('i32', operand, FLAGS)}, {USABLE}")
         fits, size = self._test(f"eq i32 {flags}, {USABLE}"), "1"
-        shape = self._load("ptr", given, LENGTHS) if t.ndim else ""
-        for axis, known in enumerate(t.static.shape):
+        shape = self._load("ptr", operand, LENGTHS) if t.ndim else ""
+        for axis, length in enumerate(t.static.shape):
             n = self._load("i64", shape, 8 * axis)
-            right = self._test(f"ne i64 {n}, 1" if known is None else f"eq i64 {n}, {known}")
-            if known is None:
+            right = self._test(f"ne i64 {n}, 1" if length is None else f"eq i64 {n}, {length}")
+            if length is None:
                 right = self.body.made(f"and i1 {right}, {self._test(f'ule i64 {n}, {LONGEST_GIVEN}')}")
             fits = self.body.made(f"and i1 {fits}, {right}")
             size = self.body.product(size, n)
@@ -368,7 +368,7 @@ class _Attempt:
         self._need(fits)
         if t.dtype == "bool":
             self.body.module.define("tg.are_bools", ARE_BOOLS)
-            start = self._load("ptr", given, HEAD)
+            start = self._load("ptr", operand, HEAD)
             self._need(self.body.made(f"call i1 @tg.are_bools(ptr {start}, i64 {size})"))
         if t.ndim:
             self.work = self.body.made(f"add i64 {self.work}, {size}")
@@ -392,12 +392,12 @@ class _Attempt:
 
         def usual() -> list[tuple[str, str]]:
             kind, none = ("ptr", self._object(objects.bound()["ndarray"])), ("ptr", "null")
-            given = (kind, dtype, rank, lengths, none, none, ("i32", "0"), none)
-            return [("ptr", self._call("PyArray_NewFromDescr", "ptr", *given))]
+            arguments = (kind, dtype, rank, lengths, none, none, ("i32", "0"), none)
+            return [("ptr", self._call("PyArray_NewFromDescr", "ptr", *arguments))]
 
         def large() -> list[tuple[str, str]]:
-            given = ", ".join(f"{kind} {x}" for kind, x in (dtype, rank, lengths))
-            return [("ptr", self.body.made(f"call ptr {self._object(self.shared.new_array)}({given})"))]
+            arguments = ", ".join(f"{kind} {x}" for kind, x in (dtype, rank, lengths))
+            return [("ptr", self.body.made(f"call ptr {self._object(self.shared.new_array)}({arguments})"))]
 
         if not t.ndim:
             return usual()[0][1]
@@ -415,8 +415,8 @@ class _Attempt:
         stack: list[str] = []
         for what, operand in steps:
             if what in ("constant", "length", "planned"):
-                known = {"length": self.lengths, "planned": planned}
-                stack.append(str(operand) if what == "constant" else known[what][operand])
+                values = {"length": self.lengths, "planned": planned}
+                stack.append(str(operand) if what == "constant" else values[what][operand])
                 continue
             b, a = stack.pop(), stack.pop()
             stack.append(self._combined(what, a, b))
@@ -466,9 +466,9 @@ class _Attempt:
         """What Python makes of the list of all leaves."""
         self.body.do(f"store ptr {leaves}, ptr %made")
         arguments = (("ptr", self._object(id(function))), ("ptr", "%made"), ("i64", "1"), ("ptr", "null"))
-        found = self._call("PyObject_Vectorcall", "ptr", *arguments)
+        result = self._call("PyObject_Vectorcall", "ptr", *arguments)
         self._call("Py_DecRef", "void", ("ptr", leaves))
-        return found
+        return result
 
     def _undo(self, count: int) -> None:
         """Drop what has been made, and forget what has been raised: the call goes the general way."""
@@ -485,9 +485,9 @@ class _Attempt:
     def _planned(self) -> list[str]:
         """The lengths of all outputs, as the plan finds them."""
         count = self.interface.planned
-        found = self._local(f"[{count} x i64]")
-        self._run(self.native.plan, [*self.heads, self._false_array(found)])
-        return [self._load("i64", found, 8 * k) for k in range(count)]
+        place = self._local(f"[{count} x i64]")
+        self._run(self.native.plan, [*self.heads, self._false_array(place)])
+        return [self._load("i64", place, 8 * k) for k in range(count)]
 
     def _run(self, address: int, heads: Sequence[str]) -> None:
         """Call one of the program's functions, without the GIL if that may take long; go on if nothing failed."""
@@ -497,8 +497,8 @@ class _Attempt:
         self.body.do(f"store ptr null, ptr {state}")
         with self.body.when(self._condition(f"sgt i64 {self.work}, {self.interface.patience}")):
             self.body.do(f"store ptr {self._call('PyEval_SaveThread', 'ptr')}, ptr {state}")
-        given = ", ".join(f"ptr {x}" for x in heads)
-        code = self.body.made(f"call i64 {self._object(address)}({given})")
+        arguments = ", ".join(f"ptr {x}" for x in heads)
+        code = self.body.made(f"call i64 {self._object(address)}({arguments})")
         released = self._load("ptr", state)
         with self.body.when(self._condition(f"ne ptr {released}, null")):
             self._call("PyEval_RestoreThread", "void", ("ptr", released))

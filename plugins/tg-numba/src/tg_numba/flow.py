@@ -58,14 +58,14 @@ class Flow(Lines, Routine):
 
     def extreme(self, x: Index, y: Index, *, largest: bool) -> Index:
         name = f"llvm.s{'max' if largest else 'min'}.i64"
-        given = [(INT64, x.value.text), (INT64, y.value.text)]
-        return Index(Lanes(self, "int64", self.called(name, INT64, given)))
+        arguments = [(INT64, x.value.text), (INT64, y.value.text)]
+        return Index(Lanes(self, "int64", self.called(name, INT64, arguments)))
 
     def bits_of(self, x: Index, *, trailing: bool) -> Index:
         name = "llvm.cttz.i64" if trailing else "llvm.ctlz.i64"
         self.module.declare(name, INT64, (INT64, "i1"))
-        found = self._index(f"call i64 @{name}(i64 {x.value.text}, i1 {'true' if trailing else 'false'})")
-        return found if trailing else index(self, 64) - found
+        count = self._index(f"call i64 @{name}(i64 {x.value.text}, i1 {'true' if trailing else 'false'})")
+        return count if trailing else index(self, 64) - count
 
     def first_lanes(self, count: Index) -> Lanes:
         lanes = self.lanes
@@ -107,8 +107,8 @@ class Flow(Lines, Routine):
     def _over_lanes(self, word: str, condition: Lanes) -> Condition:
         if not self.lanes:
             return Condition(condition)
-        found = self.called(f"llvm.vector.reduce.{word}.v{self.lanes}i1", "i1", [condition.operand])
-        return Condition(Lanes(self, "bool", found))
+        bit = self.called(f"llvm.vector.reduce.{word}.v{self.lanes}i1", "i1", [condition.operand])
+        return Condition(Lanes(self, "bool", bit))
 
     def replaced(self, condition: Condition, value: Lanes, write: Callable[[], Lanes]) -> Lanes:
         return self.either(condition, lambda: [write()], lambda: [value])[0]
@@ -152,9 +152,9 @@ class Flow(Lines, Routine):
     ) -> list[Lanes]:
         names = [self.fresh() for _ in first]
         with self.loop(start, end, step) as at:
-            found = write(at, *(Lanes(self, x.dtype, name) for x, name in zip(first, names, strict=True)))
+            values = write(at, *(Lanes(self, x.dtype, name) for x, name in zip(first, names, strict=True)))
         place, before, last = self._last
-        edges = [f"phi {x.kind} [{x.text}, %{before}], [{y.text}, %{last}]" for x, y in zip(first, found, strict=True)]
+        edges = [f"phi {x.kind} [{x.text}, %{before}], [{y.text}, %{last}]" for x, y in zip(first, values, strict=True)]
         self.lines[place:place] = [f"  {name} = {phi}" for name, phi in zip(names, edges, strict=True)]
         return [Lanes(self, x.dtype, self.made(phi)) for x, phi in zip(first, edges, strict=True)]
 
@@ -171,12 +171,12 @@ class Flow(Lines, Routine):
             condition = holds(*values)
             self.do(f"br i1 {condition.value.text}, label %body{at}, label %done{at}")
             self.open(f"body{at}")
-            found = write(*values)
+            results = write(*values)
             last = self.label
             self.do(f"br label %test{at}")
         self.lines[place:place] = [
             f"  {value.text} = phi {x.kind} [{x.text}, %{before}], [{y.text}, %{last}]"
-            for value, x, y in zip(values, first, found, strict=True)
+            for value, x, y in zip(values, first, results, strict=True)
         ]
         self.open(f"done{at}")
         return values
@@ -198,9 +198,9 @@ class Flow(Lines, Routine):
         dtypes: list[str] = []
 
         def chosen() -> list[tuple[str, str]]:
-            found = then()
-            dtypes[:] = [x.dtype for x in found]
-            return [x.operand for x in found]
+            values = then()
+            dtypes[:] = [x.dtype for x in values]
+            return [x.operand for x in values]
 
         texts = self.branched(str(condition.value.text), chosen, lambda: [x.operand for x in otherwise()])
         return [Lanes(self, dtype, text) for dtype, text in zip(dtypes, texts, strict=True)]
@@ -219,40 +219,40 @@ class Flow(Lines, Routine):
         for label, write in (("then", then), ("else", otherwise)):
             self.open(f"{label}{at}")
             with self._scope():
-                found = write()
-            ends.append((self.label, found))
+                values = write()
+            ends.append((self.label, values))
             self.do(f"br label %both{at}")
         self.open(f"both{at}")
         (first, xs), (second, ys) = ends
         pairs = zip(xs, ys, strict=True)
         return [self.made(f"phi {kind} [{x}, %{first}], [{y}, %{second}]") for (kind, x), (_, y) in pairs]
 
-    def interrupted(self, left: Pointer, asked: Pointer) -> Condition:
-        found = self.made(f"sext i32 {interrupted(self, str(asked.text))} to i64")
-        both = self.made(f"or i64 {found}, {self.made(f'load i64, ptr {left.text}')}")  # there is one thread
+    def interrupted(self, left: Pointer, second: Pointer) -> Condition:
+        flag = self.made(f"sext i32 {interrupted(self, str(second.text))} to i64")
+        both = self.made(f"or i64 {flag}, {self.made(f'load i64, ptr {left.text}')}")  # there is one thread
         self.do(f"store i64 {both}, ptr {left.text}")
         return Condition(Lanes(self, "bool", self.made(f"icmp ne i64 {both}, 0")))
 
     # --- functions -------------------------------------------------------------------------------------------------
 
     def subroutine(self, name: str, write: Callable[..., Lanes | None], operands: Sequence[Operand]) -> Lanes | None:
-        given = [self._argument(x) for x in operands]
+        pairs = [self._argument(x) for x in operands]
         symbol = f"tg.{name}.{self.lanes}"
-        known = self.module.results.get(symbol)
-        if known is None:
+        dtype = self.module.results.get(symbol)
+        if dtype is None:
             body = self.another()
-            found = write(*(self._received(body, x, f"%a{k}") for k, x in enumerate(operands)))
-            body.do(f"ret {found.kind} {found.text}" if found is not None else "ret void")
-            known = self.module.results[symbol] = found.dtype if found is not None else ""
-            kind = found.kind if found is not None else "void"
-            parameters = ", ".join(f"{kind} %a{k}" for k, (kind, _) in enumerate(given))
+            result = write(*(self._received(body, x, f"%a{k}") for k, x in enumerate(operands)))
+            body.do(f"ret {result.kind} {result.text}" if result is not None else "ret void")
+            dtype = self.module.results[symbol] = result.dtype if result is not None else ""
+            kind = result.kind if result is not None else "void"
+            parameters = ", ".join(f"{kind} %a{k}" for k, (kind, _) in enumerate(pairs))
             text = f"define internal {kind} @{symbol}({parameters}) nounwind {{\n{body.text()}\n}}"
             self.module.define(symbol, text)
-        arguments = ", ".join(f"{kind} {text}" for kind, text in given)
-        if not known:
+        arguments = ", ".join(f"{kind} {text}" for kind, text in pairs)
+        if not dtype:
             self.do(f"call void @{symbol}({arguments})")
             return None
-        return Lanes(self, known, self.made(f"call {self.kind(known)} @{symbol}({arguments})"))
+        return Lanes(self, dtype, self.made(f"call {self.kind(dtype)} @{symbol}({arguments})"))
 
     @staticmethod
     def _argument(x: Operand) -> tuple[str, str]:

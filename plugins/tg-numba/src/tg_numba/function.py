@@ -188,7 +188,7 @@ class GraphFunction(graphs.GraphFunction):
         return place
 
     @contextlib.contextmanager
-    def steps_in_parts(self, length: str, size: int, asked: str) -> Iterator[str]:
+    def steps_in_parts(self, length: str, size: int, second: str) -> Iterator[str]:
         body, place, (outer, inner) = self.body, self.body.frame("i64"), (self.body.fresh()[1:] for _ in range(2))
         part, inside, look, end = (self.body.fresh()[1:] for _ in range(4))
         body.do(f"store i64 0, ptr {place}")
@@ -212,7 +212,7 @@ class GraphFunction(graphs.GraphFunction):
         body.do(f"store i64 {body.made(f'add i64 {step}, 1')}, ptr {place}")
         body.do(f"br label %{inner}")
         body.open(look)
-        self._leave_if_interrupted(body.made(f"icmp slt i64 {limit}, {length}"), asked)
+        self._leave_if_interrupted(body.made(f"icmp slt i64 {limit}, {length}"), second)
         body.do(f"br label %{outer}")
         body.open(end)
 
@@ -221,14 +221,14 @@ class GraphFunction(graphs.GraphFunction):
         self.body.do(f"br i1 {condition}, label %{label}, label %{self._ends[-1]}")
         self.body.open(label)
 
-    def leave_if_interrupted(self, step: str, asked: str) -> None:
+    def leave_if_interrupted(self, step: str, second: str) -> None:
         number = self.body.made(f"and i64 {step}, 63")
-        self._leave_if_interrupted(self.body.made(f"icmp eq i64 {number}, 63"), asked)
+        self._leave_if_interrupted(self.body.made(f"icmp eq i64 {number}, 63"), second)
 
-    def _leave_if_interrupted(self, looks: str, asked: str) -> None:
+    def _leave_if_interrupted(self, looks: str, second: str) -> None:
         with self.where(looks):
-            found = interrupted(self.body, asked)
-            self.leave_unless(self.body.made(f"icmp eq i32 {found}, 0"), str(int(Failure.INTERRUPTED)))
+            flag = interrupted(self.body, second)
+            self.leave_unless(self.body.made(f"icmp eq i32 {flag}, 0"), str(int(Failure.INTERRUPTED)))
 
     @contextlib.contextmanager
     def where(self, condition: str) -> Iterator[None]:
@@ -288,9 +288,9 @@ class GraphFunction(graphs.GraphFunction):
         return array._replace(pointer=name)
 
     def place(self, dtype: str, text: str) -> Array:
-        found = self.allocate(dtype, ())
-        self.store(dtype, text, found.pointer)
-        return found
+        array = self.allocate(dtype, ())
+        self.store(dtype, text, array.pointer)
+        return array
 
     def store(self, dtype: str, text: str, pointer: str) -> None:
         store(self.body, dtype, text, pointer)
@@ -320,8 +320,8 @@ class GraphFunction(graphs.GraphFunction):
         named = {f"%a{k}": operand for k, (_, operand) in enumerate(kernel.arguments)}
         name = self.unit.loop(kernel.finish())
         self.noted(name, named)
-        given = ", ".join(f"{kind} {self._operand(operand)}" for kind, operand in kernel.arguments)
-        self.body.do(f"call void @{name}({given})")
+        arguments = ", ".join(f"{kind} {self._operand(operand)}" for kind, operand in kernel.arguments)
+        self.body.do(f"call void @{name}({arguments})")
 
     def _operand(self, name: str) -> str:
         """What an argument of a loop is: of a slot the pointer, computed here."""
@@ -341,14 +341,14 @@ class GraphFunction(graphs.GraphFunction):
 
     def called(self, graph: FrozenGraph, arguments: Sequence[tuple[str, str]], status: str | None) -> str:
         name = self.unit.function(graph)
-        given = [f"{type_of(dtype) if dtype else 'ptr'} {text}" for dtype, text in arguments]
+        operands = [f"{type_of(dtype) if dtype else 'ptr'} {text}" for dtype, text in arguments]
         if needs_plan(graph):
             self.memory.needs_arena = True
-            given.append("ptr %arena")
+            operands.append("ptr %arena")
         if status is not None:
-            given.append(f"ptr {status}")
+            operands.append(f"ptr {status}")
         attribute = " alwaysinline" if self._ends else ""  # in a step
-        return self.body.made(f"call i64 @{name}({', '.join(given)}){attribute}")
+        return self.body.made(f"call i64 @{name}({', '.join(operands)}){attribute}")
 
     def handed_over(self, dtype: str, size: str, place: str) -> str:
         start = self.body.fresh()

@@ -59,25 +59,25 @@ def _of_function(function: FunctionType) -> str:
     return _digest(*_parts(function, set()))
 
 
-def _parts(function: FunctionType, seen: set[FunctionType]) -> list[str]:
+def _parts(function: FunctionType, visited: set[FunctionType]) -> list[str]:
     """The texts of a function and of all that it names; it may call itself."""
-    if function in seen:
+    if function in visited:
         return []
-    seen.add(function)
-    found = [_of_code(function.__code__), _of(function.__defaults__ or ())]
+    visited.add(function)
+    texts = [_of_code(function.__code__), _of(function.__defaults__ or ())]
     for cell in function.__closure__ or ():
-        found += _part(cell.cell_contents, seen)
+        texts += _part(cell.cell_contents, visited)
     for name in sorted(_names(function.__code__)):
         if name in function.__globals__:
-            found.append(name)
-            found += _part(function.__globals__[name], seen)
-    return found
+            texts.append(name)
+            texts += _part(function.__globals__[name], visited)
+    return texts
 
 
-def _part(thing: Any, seen: set[FunctionType]) -> list[str]:
+def _part(thing: Any, visited: set[FunctionType]) -> list[str]:
     if isinstance(getattr(thing, "py_func", None), FunctionType):  # of numba.njit
-        return [repr(sorted(thing.targetoptions.items())), *_parts(thing.py_func, seen)]
-    return _parts(thing, seen) if isinstance(thing, FunctionType) else [_of(thing)]
+        return [repr(sorted(thing.targetoptions.items())), *_parts(thing.py_func, visited)]
+    return _parts(thing, visited) if isinstance(thing, FunctionType) else [_of(thing)]
 
 
 def _names(code: CodeType) -> set[str]:

@@ -47,9 +47,9 @@ no:
 """
 
 
-def interrupted(body: Lines, asked: str) -> str:
-    """An i32 that is not 0 where one waits; `asked` points to the second in which that was last looked for."""
+def interrupted(body: Lines, second: str) -> str:
+    """An i32 that is not 0 where one waits; `second` points to the second in which that was last looked for."""
     for name, result, arguments in INTERRUPTS:
         body.module.declare(name, result, arguments)
     body.module.define("interrupted", INTERRUPTED)
-    return body.made(f"call i32 @interrupted(ptr {asked})")
+    return body.made(f"call i32 @interrupted(ptr {second})")

@@ -74,15 +74,15 @@ class Jitted(Foreign):
         self.function = function
         self._known: dict[object, Entry] = {}
 
-    def __call__(self, op: Op, given: Sequence[Elements] | Site, result: str = "") -> Any:
+    def __call__(self, op: Op, operands: Sequence[Elements] | Site, result: str = "") -> Any:
         """The result in lanes, or the values of the results."""
-        count = len(given.inputs if isinstance(given, Site) else given)
+        count = len(operands.inputs if isinstance(operands, Site) else operands)
         try:
             inspect.signature(self.function.py_func).bind(*range(count))
         except TypeError as error:
             text = f"called with {count} operands, those of {op.name}: {error}"
             raise self.mistake(text.replace(" 1 operands", " 1 operand")) from None
-        return self._of_arrays(op, given) if isinstance(given, Site) else self._of_elements(op, given, result)
+        return self._of_arrays(op, operands) if isinstance(operands, Site) else self._of_elements(op, operands, result)
 
     # --- single elements ---------------------------------------------------------------------------------------------
 
@@ -99,8 +99,8 @@ class Jitted(Foreign):
             items = [ITEMS[x.dtype] for x in wide]
             body.module.define(symbol, lane_by_lane(symbol, entry.symbol, body.lanes, items, ITEMS[dtype]))
         arguments = ", ".join(f"{kind} {text}" for kind, text in (x.operand for x in wide))
-        found = Lanes(body, dtype, body.find(f"call {body.kind(dtype)} @{symbol}({arguments})"))
-        return narrowed(found, result) if is_half(result) else found
+        value = Lanes(body, dtype, body.find(f"call {body.kind(dtype)} @{symbol}({arguments})"))
+        return narrowed(value, result) if is_half(result) else value
 
     @exclusive(COMPILING)
     def _entry_of_elements(self, op: Op, dtypes: tuple[str, ...], result: str) -> Entry:
@@ -110,9 +110,9 @@ class Jitted(Foreign):
                 text = "it raises, needed a function of single elements that does not"
                 raise self.mistake(text, "a check of the op raises, on every backend")
             kinds = [_number(dtype) for dtype in dtypes]
-            (given,) = self._given(self._unchecked, kinds, op, 1)
-            if not _fits(given, result):
-                raise self.other_result(op, given, f"{result}[]")
+            (return_type,) = self._given(self._unchecked, kinds, op, 1)
+            if not _fits(return_type, result):
+                raise self.other_result(op, return_type, f"{result}[]")
             names = ", ".join(f"x{k}" for k in range(len(dtypes)))
             text = f"def call({names}):\n    return function({names})\n"
             self._known[key] = self._compiled(key, text, self._unchecked, _number(result), kinds)
@@ -154,11 +154,13 @@ class Jitted(Foreign):
             from numba import types
 
             kinds = [types.Array(_number(dtype), rank, "C") if rank else _number(dtype) for dtype, rank in operands]
-            given = self._given(self.function, kinds, op, len(results))
-            for found, (dtype, rank) in zip(given, results, strict=True):
-                right = _fits(getattr(found, "dtype", found), dtype) and getattr(found, "ndim", 0) == rank
-                if not right or (rank and found.dtype != _number(dtype)):
-                    raise self.other_result(op, found, f"{dtype}[{', '.join('?' * rank)}]")
+            return_types = self._given(self.function, kinds, op, len(results))
+            for return_type, (dtype, rank) in zip(return_types, results, strict=True):
+                right = (
+                    _fits(getattr(return_type, "dtype", return_type), dtype) and getattr(return_type, "ndim", 0) == rank
+                )
+                if not right or (rank and return_type.dtype != _number(dtype)):
+                    raise self.other_result(op, return_type, f"{dtype}[{', '.join('?' * rank)}]")
             text, arguments = _caller(operands, results)
             self._known[key] = self._compiled(key, text, self.function, types.int64, arguments)
         return self._known[key]
@@ -173,10 +175,10 @@ class Jitted(Foreign):
             told = next((line for line in str(error).split("\n")[1:] if line.strip()), str(error)).strip()
             operands = ", ".join(map(str, kinds))
             raise self.mistake(f"Numba does not compile it for {op.name} of {operands}: {told}") from error
-        (found,) = (s.return_type for s in function.nopython_signatures if tuple(s.args) == tuple(kinds))
-        several = [*found] if count > 1 and hasattr(found, "__iter__") else [found]
+        (return_type,) = (s.return_type for s in function.nopython_signatures if tuple(s.args) == tuple(kinds))
+        several = [*return_type] if count > 1 and hasattr(return_type, "__iter__") else [return_type]
         if len(several) != count:
-            raise self.other_result(op, found, f"{count} results")
+            raise self.other_result(op, return_type, f"{count} results")
         return several
 
     def _compiled(self, key: object, text: str, function: Any, result: Any, kinds: Sequence[Any]) -> Entry:
@@ -186,17 +188,17 @@ class Jitted(Foreign):
         symbol, is_known = self._symbol(key)
         scope = {"function": function, "carray": numba.carray}
         exec(compile(text, "<tg-numba call>", "exec"), scope)
-        made = numba.cfunc(result(*kinds), nogil=True, error_model="numpy")(scope["call"])
-        entry = _entries[symbol] = Entry(symbol, made.address, is_known, made)
+        callback = numba.cfunc(result(*kinds), nogil=True, error_model="numpy")(scope["call"])
+        entry = _entries[symbol] = Entry(symbol, callback.address, is_known, callback)
         return entry
 
     def _symbol(self, key: object) -> tuple[str, bool]:
         """The name that the function has in code: one that says all it is made of, where that can be told."""
         try:
-            known = digest_of({self.name: self.function.py_func})
+            digest = digest_of({self.name: self.function.py_func})
         except UnknownError:
             return f"{FOREIGN}{next(_counter)}", False
-        told = repr((known, sorted(self.function.targetoptions.items()), key))
+        told = repr((digest, sorted(self.function.targetoptions.items()), key))
         return FOREIGN + hashlib.blake2b(told.encode(), digest_size=16).hexdigest(), True
 
 
@@ -207,11 +209,11 @@ def _number(dtype: str) -> Any:
     return getattr(numba.types, "boolean" if dtype == "bool" else dtype)
 
 
-def _fits(found: Any, dtype: str) -> bool:
+def _fits(number: Any, dtype: str) -> bool:
     """Whether a number of Numba's type may become one of a dtype: as C converts, but within its kind."""
-    if str(found) not in WORDS:
+    if str(number) not in WORDS:
         return False
-    kind, needed = ("integer" if k in ("signed", "unsigned") else k for k in (kind_of(str(found)), kind_of(dtype)))
+    kind, needed = ("integer" if k in ("signed", "unsigned") else k for k in (kind_of(str(number)), kind_of(dtype)))
     return kind == needed or (kind, needed) == ("integer", "floating")
 
 
@@ -226,7 +228,7 @@ def _caller(operands: Sequence[tuple[str, int]], results: Sequence[tuple[str, in
     """
     from numba import types
 
-    names, kinds, given = list[str](), list[Any](), list[str]()
+    names, kinds, arguments = list[str](), list[Any](), list[str]()
     views = []
     for k, (dtype, rank) in enumerate((*operands, *results)):
         is_result = k >= len(operands)
@@ -239,8 +241,8 @@ def _caller(operands: Sequence[tuple[str, int]], results: Sequence[tuple[str, in
         if is_result:
             views.append((f"carray(p{k}, {shape})", rank))
         else:
-            given.append(f"carray(p{k}, {shape})" if rank else f"p{k}")
-    lines = [f"def call({', '.join(names)}):", "    try:", f"        found = function({', '.join(given)})"]
+            arguments.append(f"carray(p{k}, {shape})" if rank else f"p{k}")
+    lines = [f"def call({', '.join(names)}):", "    try:", f"        found = function({', '.join(arguments)})"]
     lines += ["    except Exception:", f"        return {int(Failure.RAISED)}"]
     for j, (view, rank) in enumerate(views):
         value = f"found[{j}]" if len(views) > 1 else "found"

@@ -49,12 +49,12 @@ class Kernel(loops.Kernel, Tables):
 
     def _argument(self, kind: str, operand: str, attribute: str = "", place: object = None) -> str:
         """The name of an argument; `place` among the operands of the loop, if equal ones are not to be one."""
-        known = self._names.get((kind, operand, place))
-        if known is None:
-            known = self._names[kind, operand, place] = f"%a{len(self.arguments)}"
+        name = self._names.get((kind, operand, place))
+        if name is None:
+            name = self._names[kind, operand, place] = f"%a{len(self.arguments)}"
             self.arguments.append((kind, operand))
-            self._heads.append(f"{kind}{attribute} {known}")
-        return known
+            self._heads.append(f"{kind}{attribute} {name}")
+        return name
 
     def read(self, array: Array) -> Pointer:
         return Pointer(self.body, array.dtype, self._argument("ptr", array.pointer))
@@ -82,8 +82,8 @@ class Kernel(loops.Kernel, Tables):
         if is_number and len(self.arguments) > count:
             self._numbers[count] = scalar.dtype
         with self.body.of(0):
-            found = elements(self.body, scalar.dtype, name)
-        return in_all_lanes(found)
+            value = elements(self.body, scalar.dtype, name)
+        return in_all_lanes(value)
 
     # --- arguments in tables -----------------------------------------------------------------------------------------
 

@@ -88,18 +88,18 @@ class NumbaExecutable(Compiled[Program]):
 
 def _array_call(graph: FrozenGraph, program: Program) -> Call:
     """The call of a module, by the arrays themselves."""
-    given = ", ".join([f"a{k}" for k in range(graph.arity)] + [f"y{k}" for k in range(len(graph.outputs))])
+    arguments = ", ".join([f"a{k}" for k in range(graph.arity)] + [f"y{k}" for k in range(len(graph.outputs))])
     scope = {"UNREAD": UNREAD, "keep": program, "new_status": partial(np.zeros, STATUS, np.int64), "run": program.run}
     plan = partial(_planned, graph, program.plan) if program.plan is not None else None
-    return Call(given, scope, "UNREAD" if graph.checks else "", plan=plan)
+    return Call(arguments, scope, "UNREAD" if graph.checks else "", plan=plan)
 
 
 def _planned(
     graph: FrozenGraph, plan: Callable[..., int], arrays: Sequence[Array], count: int
 ) -> tuple[int, list[int], Array]:
-    found, status = np.empty(count, np.int64), np.zeros(STATUS, np.int64)
-    code = plan(*arrays, found, *([status] if graph.checks else []))
-    return code, found.tolist(), status
+    lengths, status = np.empty(count, np.int64), np.zeros(STATUS, np.int64)
+    code = plan(*arrays, lengths, *([status] if graph.checks else []))
+    return code, lengths.tolist(), status
 
 
 if not is_layout_known():  # generated code reads arrays where they are

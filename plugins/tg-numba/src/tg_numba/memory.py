@@ -163,8 +163,8 @@ class ArenaMemory(Memory):
     def received(self, buffer: Buffer, there: str, size: str) -> None:
         self._define()
         self._body.module.define("tg.take_unless", TAKE_UNLESS)
-        found = self._body.made(f"load ptr, ptr {there}")
-        self._body.do(f"%{buffer.name} = call ptr @tg.take_unless(ptr {found}, ptr %arena, i64 {size})")
+        place = self._body.made(f"load ptr, ptr {there}")
+        self._body.do(f"%{buffer.name} = call ptr @tg.take_unless(ptr {place}, ptr %arena, i64 {size})")
         self.need(self._body.made(f"icmp ne ptr %{buffer.name}, null"))
 
     def _define(self) -> None:
@@ -186,20 +186,20 @@ def in_slots(lines: Sequence[str]) -> list[str]:
     A function of n loops has about n of them, each from its allocation to the end, across n blocks: kept as values they
     took LLVM a time that grew with n * n, 4.3 s for a program of 3,000 steps.
     """
-    made = {found[0]: k for k, found in enumerate(filter(None, (HEAP.match(line.lstrip()) for line in lines)))}
-    if len(made) < MANY or any(" phi " in line and HEAP.search(line) for line in lines):
+    places = {match[0]: k for k, match in enumerate(filter(None, (HEAP.match(line.lstrip()) for line in lines)))}
+    if len(places) < MANY or any(" phi " in line and HEAP.search(line) for line in lines):
         return [*lines]
-    changed = [f"  %heaps = alloca [{len(made)} x ptr]"]
+    changed = [f"  %heaps = alloca [{len(places)} x ptr]"]
     reads = itertools.count()
     for line in lines:
         first = HEAP.match(line.lstrip())
         if first is not None:
-            changed += [line, _slot(f"{first[0]}.at", made[first[0]]), f"  store ptr {first[0]}, ptr {first[0]}.at"]
+            changed += [line, _slot(f"{first[0]}.at", places[first[0]]), f"  store ptr {first[0]}, ptr {first[0]}.at"]
             continue
         code, mark, note = line.partition(";")
         for name in dict.fromkeys(HEAP.findall(code)):
             read = f"{name}.{next(reads)}"
-            changed += [_slot(f"{read}.at", made[name]), f"  {read} = load ptr, ptr {read}.at"]
+            changed += [_slot(f"{read}.at", places[name]), f"  {read} = load ptr, ptr {read}.at"]
             code = re.sub(rf"{name}(?![\w.])", read, code)
         changed.append(code + mark + note)
     return changed

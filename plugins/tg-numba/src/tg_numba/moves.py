@@ -91,13 +91,13 @@ class Moves(Flow):
         item, cell, step = memory_item(pointer.dtype), memory_cell(pointer.dtype), str(stride.value.text)
         start = self.place(cell, pointer.text, self.product(str(block.first.value.text), step))
         start = self.place(item, start, str(part))
-        kind, found = self.type(item), "poison"
+        kind, vector = self.type(item), "poison"
         last = self.find(f"sub i64 {block.inside.value.text}, 1") if block.inside is not None else ""
         for lane in range(self.lanes):
             at = self.called("llvm.smin.i64", "i64", [("i64", last), ("i64", str(lane))]) if last else str(lane)
             element = self.made(f"load {item}, ptr {self.place(cell, start, self.product(at, step))}")
-            found = self.made(f"insertelement {kind} {found}, {item} {element}, i64 {lane}")
-        return found
+            vector = self.made(f"insertelement {kind} {vector}, {item} {element}, i64 {lane}")
+        return vector
 
     def _by_instruction(self, pointer: Pointer, offsets: Lanes) -> Lanes:
         """The elements at `GATHERED` offsets, where there are such instructions."""
@@ -105,24 +105,24 @@ class Moves(Flow):
         kind, every = f"<{GATHERED} x {item}>", f"<{GATHERED} x i1>"
         symbol = f"llvm.x86.avx512.mask.gather.{name}.512"
         self.module.declare(symbol, kind, [kind, "ptr", offsets.kind, every, "i32"], "nounwind memory(read)")
-        given = f"{kind} zeroinitializer, ptr {pointer.text}, {offsets.kind} {offsets.text}, {every} splat (i1 true)"
+        operands = f"{kind} zeroinitializer, ptr {pointer.text}, {offsets.kind} {offsets.text}, {every} splat (i1 true)"
         size = 8 if item in ("i64", "double") else 4
-        return Lanes(self, pointer.dtype, self.made(f"call {kind} @{symbol}({given}, i32 {size})"))
+        return Lanes(self, pointer.dtype, self.made(f"call {kind} @{symbol}({operands}, i32 {size})"))
 
     def gathered(self, pointer: Pointer, offsets: Lanes, *, one_by_one: bool = False) -> Elements:
         dtype, item = pointer.dtype, memory_item(pointer.dtype)
         if has_gathers(dtype) and not one_by_one:
             return self.in_vectors(functools.partial(self._by_instruction, pointer), GATHERED, offsets)
         kind, count = self.type(item), 2 if is_complex(dtype) else 1
-        found = ["poison"] * count
+        vectors = ["poison"] * count
         for lane in range(self.lanes):
             place = self.place(memory_cell(dtype), pointer.text, lane_of(offsets, lane).text)
             for k in range(count):
                 element = self.made(f"load {item}, ptr {self.place(item, place, str(k))}")
-                found[k] = self.made(f"insertelement {kind} {found[k]}, {item} {element}, i64 {lane}")
+                vectors[k] = self.made(f"insertelement {kind} {vectors[k]}, {item} {element}, i64 {lane}")
         if count == 2:
-            return Pair(*(Lanes(self, PARTS[dtype], text) for text in found))
-        return self._from_memory(dtype, found[0])
+            return Pair(*(Lanes(self, PARTS[dtype], text) for text in vectors))
+        return self._from_memory(dtype, vectors[0])
 
     def _doubled(self, mask: str | None) -> str | None:
         """The mask for numbers of two parts."""

@@ -35,18 +35,18 @@ def elements(body: Body, dtype: str, operand: str) -> Elements:
     """A value as rules compute with it."""
     if not is_complex(dtype):
         return Lanes(body, dtype, operand)
-    found = (body.find(f"extractvalue {type_of(dtype)} {operand}, {k}") for k in (0, 1))
-    return Pair(*(Lanes(body, PARTS[dtype], part) for part in found))
+    parts = (body.find(f"extractvalue {type_of(dtype)} {operand}, {k}") for k in (0, 1))
+    return Pair(*(Lanes(body, PARTS[dtype], part) for part in parts))
 
 
 def operand_of(value: Elements) -> str:
     """The operand that a value is."""
     if isinstance(value, Lanes):
         return str(value.text)
-    found, whole = "poison", type_of(value.dtype)
+    aggregate, whole = "poison", type_of(value.dtype)
     for k, part in enumerate(value):
-        found = body_of(value).find(f"insertvalue {whole} {found}, {part.kind} {part.text}, {k}")
-    return found
+        aggregate = body_of(value).find(f"insertvalue {whole} {aggregate}, {part.kind} {part.text}, {k}")
+    return aggregate
 
 
 def loaded(body: Body, dtype: str, pointer: str) -> str:

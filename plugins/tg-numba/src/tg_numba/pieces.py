@@ -36,8 +36,8 @@ def in_pieces(function: str, lines: Sequence[str]) -> tuple[list[str], list[str]
     if len(lines) < LONG:
         return [], [*lines]
     words = [NAME.findall(line.partition(";")[0]) for line in lines]
-    made = [_made(line) for line in lines]
-    types = dict(one for one in made if one is not None)
+    definitions = [_made(line) for line in lines]
+    types = dict(one for one in definitions if one is not None)
     parts = [*parts_of(_steps(lines, words, types), LENGTH, LONG)]
     if not parts:
         return [], [*lines]
@@ -47,11 +47,11 @@ def in_pieces(function: str, lines: Sequence[str]) -> tuple[list[str], list[str]
     for name in slots:
         own[maker[name]][name] = None
     pieces: list[str] = []
-    found: list[str | None] = [f"  %held = alloca [{len(slots)} x i64]", *lines]
+    rows: list[str | None] = [f"  %held = alloca [{len(slots)} x i64]", *lines]
     for k, part in enumerate(parts):
         unread = dict.fromkeys(name for at in part for name in words[at] if maker.get(name) != k)
-        given = [name for name in unread if name not in maker]
-        parameters = ", ".join(("ptr %held", *(f"{types[name]} {name}" for name in given)))
+        inputs = [name for name in unread if name not in maker]
+        parameters = ", ".join(("ptr %held", *(f"{types[name]} {name}" for name in inputs)))
         inside: list[str] = []
         for at in part:
             for name in [name for name in dict.fromkeys(words[at]) if name in unread]:
@@ -65,9 +65,9 @@ def in_pieces(function: str, lines: Sequence[str]) -> tuple[list[str], list[str]
         pieces.append("\n".join((head, *inside, "  ret void", "}\n")))
         late = (name for name in own[k] if None in readers[name])
         read = [line for name in late for line in _access(name, slots, f"load {types[name]}, ptr")]
-        found[part[0] + 1 : part[-1] + 2] = [None] * (part[-1] + 1 - part[0])
-        found[part[0] + 1] = "\n".join((f"  call void @{function}.piece{k}({parameters})", *read))
-    return pieces, [line for line in found if line is not None]
+        rows[part[0] + 1 : part[-1] + 2] = [None] * (part[-1] + 1 - part[0])
+        rows[part[0] + 1] = "\n".join((f"  call void @{function}.piece{k}({parameters})", *read))
+    return pieces, [line for line in rows if line is not None]
 
 
 def _made(line: str) -> tuple[str, str] | None:
@@ -75,8 +75,8 @@ def _made(line: str) -> tuple[str, str] | None:
     test = TEST.match(line)
     if test is not None:
         return test[1], "i1"
-    found = next((found for form in (*STEPS, READ) if (found := form.match(line)) is not None), None)
-    return (found[1], found[2]) if found is not None else None
+    match = next((match for form in (*STEPS, READ) if (match := form.match(line)) is not None), None)
+    return (match[1], match[2]) if match is not None else None
 
 
 def _access(name: str, slots: Mapping[str, int], access: str) -> tuple[str, str]:

@@ -88,11 +88,11 @@ def of_program(
     return MachineCode(call, density, data.ctypes.data, (program, loaded, held, lengths, data))
 
 
-def _text(given: int, held: int, results: int, *, has_status: bool) -> str:
+def _text(inputs: int, held: int, results: int, *, has_status: bool) -> str:
     """The text of an entry for so many inputs that a call gives, that are held, and outputs."""
     lines = []
-    for k in range(given + results):
-        source, place = ("inputs", k) if k < given else ("outputs", k - given)
+    for k in range(inputs + results):
+        source, place = ("inputs", k) if k < inputs else ("outputs", k - inputs)
         lines += [
             f"%array{k} = alloca {ARRAY}",
             f"%from{k} = getelementptr ptr, ptr %{source}, i64 {place}",
@@ -106,8 +106,8 @@ def _text(given: int, held: int, results: int, *, has_status: bool) -> str:
         ]
     for k in range(held):
         lines += [f"%place{k} = getelementptr ptr, ptr %data, i64 {1 + k}", f"%held{k} = load ptr, ptr %place{k}"]
-    arrays = [f"%array{k}" for k in range(given)] + [f"%held{k}" for k in range(held)]
-    arrays += [f"%array{given + k}" for k in range(results)]
+    arrays = [f"%array{k}" for k in range(inputs)] + [f"%held{k}" for k in range(held)]
+    arrays += [f"%array{inputs + k}" for k in range(results)]
     if has_status:  # an array, too, of which nothing but its data is asked
         lines += [
             f"%status = alloca [{STATUS} x i64]",

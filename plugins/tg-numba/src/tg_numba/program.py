@@ -76,7 +76,7 @@ class Unit(graphs.Unit):
         with Span("code"):
             self.write(graph)
             code = "\n".join((self.module.text(), *(text for text, _ in self.texts)))
-        kept: list[object] = []  # what programs share in this process
+        references: list[object] = []  # what programs share in this process
         needs = Needs(tuple(self.arrays), tuple(self._blas))
         addresses = needs.addresses()
         if self.ticks is not None:
@@ -87,10 +87,10 @@ class Unit(graphs.Unit):
         jitted = self._jitted()
         addresses.update((one.symbol, one.address) for one in jitted)
         name = self._name(code) if all(one.is_known for one in jitted) else None
-        make = partial(self._compiled, code, counts, addresses, kept)
+        make = partial(self._compiled, code, counts, addresses, references)
         loaded = engine.loaded(make(), addresses) if name is None else cache.opened(name, addresses, make)
-        kept.append(jitted)  # of which the cache of rewritten programs knows nothing
-        return in_memory(interface, loaded, None if jitted else name, needs, self._shown, (self.ticks, *kept))
+        references.append(jitted)  # of which the cache of rewritten programs knows nothing
+        return in_memory(interface, loaded, None if jitted else name, needs, self._shown, (self.ticks, *references))
 
     def _jitted(self) -> list[Entry]:
         """The functions of authors that loops and functions call."""
@@ -106,19 +106,21 @@ class Unit(graphs.Unit):
         loops = [(name, key) for key, (name, _) in self._loops.items()]
         return cache.named(COMMENT.sub("", code), repr(loops))
 
-    def _compiled(self, code: str, counts: Mapping[str, int], addresses: dict[str, int], kept: list[object]) -> Bundle:
+    def _compiled(
+        self, code: str, counts: Mapping[str, int], addresses: dict[str, int], references: list[object]
+    ) -> Bundle:
         """The object files of the module."""
         names = {name: NAMES[name] for name in counts}
         with Span("compiler", "llvm"):
             loops = engine.compiled([written for _, written in self._loops.values()])
             symbols = {name: written.symbol for name, written in self._loops.values()}
-            text = LOOP.sub(lambda found: f'@"{symbols[found[1]]}"', code)
+            text = LOOP.sub(lambda match: f'@"{symbols[match[1]]}"', code)
             outside = engine.declared(s for s in (*symbols.values(), *addresses) if s not in self.module.declared)
             callers = engine.callers({names[name]: count for name, count in counts.items()})
             graphs = engine.assembled(
                 "\n".join((text, *outside, callers)), engine.GRAPH_LEVEL, has_steps=self.has_steps
             )
-        kept += loops
+        references += loops
         return engine.bundle([graphs, *loops], names)
 
     def _shown(self, *, full: bool) -> str:

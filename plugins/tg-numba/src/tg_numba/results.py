@@ -349,9 +349,9 @@ def _opened() -> Blocks:
     names = ("handler", "kept", "release_all", TAKE, GIVE_BACK)
 
     code = cache.assembled("results", text, names, {})
-    handler, kept, release, *functions = map(code.address, names)
+    handler, total, release, *functions = map(code.address, names)
     code.stay()  # arrays call it when they are dropped, be it at the very end
     for name, address in zip((TAKE, GIVE_BACK), functions, strict=True):
         llvm.add_symbol(name, address)
     word = ctypes.CFUNCTYPE(ctypes.c_int64)
-    return Blocks(handler, word(kept), word(release))
+    return Blocks(handler, word(total), word(release))

@@ -26,8 +26,8 @@ def blockwise(conversion: Conversion, node: Any) -> Any:
         return conversion.of_node(rule, inner, operands)
 
     def each(*lanes: Any) -> tuple[Any, ...]:
-        found = conversion.of_node(rule, inner, lanes)
-        return tuple(found) if isinstance(found, list | tuple) else (found,)
+        results = conversion.of_node(rule, inner, lanes)
+        return tuple(results) if isinstance(results, list | tuple) else (results,)
 
     return in_lanes(each, operands, depth)
 

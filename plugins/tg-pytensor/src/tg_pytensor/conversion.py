@@ -34,8 +34,8 @@ class Converted(NamedTuple):
 class Conversion:
     """The variables of tg that stand for some of PyTensor's, and how more of these are converted."""
 
-    def __init__(self, known: Mapping[Variable, Any], outer: Conversion | None = None) -> None:
-        self._known = dict(known)
+    def __init__(self, values: Mapping[Variable, Any], outer: Conversion | None = None) -> None:
+        self._known = dict(values)
         self._outer = outer
         self.shared: dict[Variable, tg.Shared] = {} if outer is None else outer.shared
 
@@ -70,8 +70,8 @@ class Conversion:
             return rule.write(self.beside(node.inputs, operands), node)
         return rule.write(node.op, node, *operands)
 
-    def _another(self, known: Mapping[Variable, Any], outer: Conversion | None = None) -> Conversion:
-        return Conversion(known, outer)
+    def _another(self, values: Mapping[Variable, Any], outer: Conversion | None = None) -> Conversion:
+        return Conversion(values, outer)
 
     def _walk(self, wanted: Variable) -> Any:
         waiting = [wanted]
@@ -97,9 +97,9 @@ class Conversion:
 
     def _results(self, node: Any, rule: Rule) -> list[Any]:
         with located(node):
-            given = (self, node) if rule.whole else (node.op, node, *(self[v] for v in node.inputs))
-            found = rule.write(*given)
-            results = list(found) if isinstance(found, list | tuple) else [found]
+            arguments = (self, node) if rule.whole else (node.op, node, *(self[v] for v in node.inputs))
+            value = rule.write(*arguments)
+            results = list(value) if isinstance(value, list | tuple) else [value]
             if len(results) != len(node.outputs):
                 text = f"the rule of {node.op} gave {len(results)} results, needed {len(node.outputs)}"
                 raise tg.InputError(message(text))
@@ -129,17 +129,17 @@ def rule_of(node: Any) -> Rule:
     return rule
 
 
-def as_declared(found: Any, declared: Any) -> Any:
+def as_declared(result: Any, declared: Any) -> Any:
     """A result in the dtype, and with the lengths, that PyTensor says it has; what is no array as it is."""
-    if not hasattr(declared, "dtype") or found is None or isinstance(found, list):
-        return found
-    found = as_dtype(tg.as_variable(found), declared.dtype)
+    if not hasattr(declared, "dtype") or result is None or isinstance(result, list):
+        return result
+    result = as_dtype(tg.as_variable(result), declared.dtype)
     if isinstance(declared, ScalarType):
-        return found  # an array stands for what a scalar op says of each of its elements
+        return result  # an array stands for what a scalar op says of each of its elements
     lengths = getattr(declared, "shape", ())
-    if found.type.ndim != len(lengths):
-        raise tg.ShapeError(message(f"the rule gave {found.type}, needed what PyTensor says: {declared}"))
-    return with_lengths(found, lengths)
+    if result.type.ndim != len(lengths):
+        raise tg.ShapeError(message(f"the rule gave {result.type}, needed what PyTensor says: {declared}"))
+    return with_lengths(result, lengths)
 
 
 def as_dtype(x: tg.Variable, dtype: str) -> tg.Variable:
@@ -155,8 +155,8 @@ def as_dtype(x: tg.Variable, dtype: str) -> tg.Variable:
 
 def with_lengths(x: tg.Variable, lengths: Iterable[int | None]) -> tg.Variable:
     """x, with the lengths that PyTensor knows and tg does not."""
-    known = [n if own is None else None for own, n in zip(x.type.shape, lengths, strict=True)]
-    return tg.specify_shape(x, known) if any(n is not None for n in known) else x
+    shape = [n if own is None else None for own, n in zip(x.type.shape, lengths, strict=True)]
+    return tg.specify_shape(x, shape) if any(n is not None for n in shape) else x
 
 
 def constant(v: Constant) -> Any:

@@ -59,10 +59,10 @@ def inlined(conversion: Conversion, node: Any) -> Any:
     """The op's graph, written out; with the derivative that was given with it, if one was."""
     op, operands = node.op, [conversion[v] for v in node.inputs]
     own = is_own(type(op)) and type(op).__name__ != "OpFromGraph"  # of these tg knows the derivative of the graph
-    given = (
+    overrides = (
         None if own else getattr(op, name, None) for name in ("lop_overrides", "grad_overrides", "pullback_overrides")
     )
-    if all(one is None for one in given):
+    if all(one is None for one in overrides):
         return conversion.of_graph(op.fgraph, operands)
 
     @tg.custom_vjp
@@ -73,7 +73,7 @@ def inlined(conversion: Conversion, node: Any) -> Any:
         ys = apply(*xs)
         return ys, (xs, ys)
 
-    apply.defvjp(forward, lambda kept, dys: pulled_back(conversion, node, kept[0], kept[1], dys))
+    apply.defvjp(forward, lambda residuals, dys: pulled_back(conversion, node, residuals[0], residuals[1], dys))
     return apply(*operands)
 
 
@@ -83,5 +83,5 @@ def pulled_back(conversion: Conversion, node: Any, xs: Sequence[Any], ys: Sequen
     slopes = [disconnected_type() if dy is None else v.type() for v, dy in zip(outputs, dys, strict=True)]
     pullback = node.op.pullback if hasattr(node.op, "pullback") else node.op.L_op  # until 2.38
     inner = conversion.beside([*inputs, *outputs, *slopes], [*xs, *ys, *dys])
-    found = pullback(inputs, outputs, slopes)
-    return tuple(None if isinstance(d.type, DisconnectedType) else inner[d] for d in found)
+    gradients = pullback(inputs, outputs, slopes)
+    return tuple(None if isinstance(d.type, DisconnectedType) else inner[d] for d in gradients)

@@ -11,13 +11,13 @@ from tg_pytensor.registry import convert
 
 def places(op: Any, node: Any, indices: Any) -> tuple[Any, ...]:
     """The indices of an op as tg takes them: `idx_list` says which are slices of what is given as operands."""
-    given = iter(indices)
+    operands = iter(indices)
 
     def taken(entry: Any) -> Any:
         if isinstance(entry, slice):
             return slice(*(None if part is None else taken(part) for part in (entry.start, entry.stop, entry.step)))
         # an entry says a type, or since 3.0 a place, of the next operand; None stands for a new axis
-        return entry if entry is None else next(given)
+        return entry if entry is None else next(operands)
 
     listed = getattr(op, "idx_list", None)
     return tuple(indices) if listed is None else tuple(taken(entry) for entry in listed)

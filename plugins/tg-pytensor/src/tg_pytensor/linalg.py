@@ -33,8 +33,8 @@ def adjoint(x: Any) -> Any:
 @convert.register("Cholesky", batched=True)
 def cholesky(op: Any, node: Any, x: Any) -> Any:
     """The triangular factor; all of it NaN where there is none."""
-    found = la.cholesky(floating(x), upper=not op.lower, on_error="nan")
-    return spoilt(tg.any(tg.isnan(la.diagonal(found)), axis=-1), found)
+    factor = la.cholesky(floating(x), upper=not op.lower, on_error="nan")
+    return spoilt(tg.any(tg.isnan(la.diagonal(factor)), axis=-1), factor)
 
 
 @convert.register("LU", batched=True)
@@ -153,9 +153,9 @@ def solve_triangular(op: Any, a: Any, b: Any) -> Any:
 def lstsq(op: Any, node: Any, x: Any, y: Any, rcond: Any) -> Any:
     """Least squares: the solution, residuals, rank and singular values."""
     limit = float(known(rcond, "Lstsq: rcond"))
-    found, residuals, rank, values = la.lstsq(floating(x), floating(y), limit)
+    solution, residuals, rank, values = la.lstsq(floating(x), floating(y), limit)
     full = tg.logical_and(rank == x.shape[1], x.shape[0] > tg.as_variable(x.shape[1]))
-    return found, residuals[: tg.where(full, residuals.shape[0], 0)], rank, values
+    return solution, residuals[: tg.where(full, residuals.shape[0], 0)], rank, values
 
 
 convert.add({

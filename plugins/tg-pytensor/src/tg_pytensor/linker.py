@@ -50,19 +50,19 @@ class Region(Op):
         """`perform` for these cells, with as little of Python between as there can be."""
         cells = [storage_map[v] for v in node.inputs]
         function = self.function
-        given = [storage_map[v] for v in node.outputs]
+        outputs = [storage_map[v] for v in node.outputs]
         done = [compute_map[v] for v in node.outputs] if compute_map is not None else []
-        scalars = [cell for cell, t in zip(given, self.types, strict=True) if isinstance(t, ScalarType)]
+        scalars = [cell for cell, t in zip(outputs, self.types, strict=True) if isinstance(t, ScalarType)]
 
         def thunk() -> None:
-            for cell, y in zip(given, function(*[cell[0] for cell in cells]), strict=True):
+            for cell, y in zip(outputs, function(*[cell[0] for cell in cells]), strict=True):
                 cell[0] = y
             for cell in scalars:
                 cell[0] = cell[0][()]
             for cell in done:
                 cell[0] = True
 
-        thunk.inputs, thunk.outputs, thunk.lazy = cells, given, False  # type: ignore[attr-defined]
+        thunk.inputs, thunk.outputs, thunk.lazy = cells, outputs, False  # type: ignore[attr-defined]
         return thunk
 
     def __str__(self) -> str:
@@ -107,27 +107,27 @@ class TgLinker(VMLinker):
         """
         tg.backend(self.backend)  # what is not installed is no reason to leave a graph with PyTensor
         whole, recycled, updated = self.fgraph, self.no_recycling, self.updated_vars
-        self.made = made, _ = self._partitioned(whole)
-        names = made.names
-        given = None if storage_map is None else {names[v]: s for v, s in storage_map.items() if v in names}
-        self.fgraph, self.no_recycling = made.graph, [names[v] for v in recycled if v in names]
+        self.made = parts, _ = self._partitioned(whole)
+        names = parts.names
+        storage = None if storage_map is None else {names[v]: s for v, s in storage_map.items() if v in names}
+        self.fgraph, self.no_recycling = parts.graph, [names[v] for v in recycled if v in names]
         self.updated_vars = {names[v]: names[new] for v, new in updated.items()}
         try:
-            vm, inputs, outputs, thunks, order = super().make_all(profiler, input_storage, output_storage, given)
+            vm, inputs, outputs, thunks, order = super().make_all(profiler, input_storage, output_storage, storage)
         finally:
             self.fgraph, self.no_recycling, self.updated_vars = whole, recycled, updated
         for container, v in zip((*inputs, *outputs), (*whole.inputs, *whole.outputs), strict=True):
             container.name = v.name
         if hasattr(vm, "position_of_error"):  # the one in C, whose errors are made by PyTensor from these
-            vm.nodes = [made.origins.get(node, node) for node in order]
+            vm.nodes = [parts.origins.get(node, node) for node in order]
             cells = vm.storage_map
             vm.storage_map = {v: cells[u] for v, u in names.items() if u in cells}
         return vm, inputs, outputs, thunks, order
 
     def report(self) -> Report:
         """What became of the nodes of the graph that was linked."""
-        made, left = self.made
-        regions = {node.op for node in made.graph.apply_nodes if isinstance(node.op, Region)}
+        parts, left = self.made
+        regions = {node.op for node in parts.graph.apply_nodes if isinstance(node.op, Region)}
         entries = [Entry(name_of(n), n, place_of(n), reason=left.get(n, "")) for n in self.fgraph.toposort()]
         return Report("function", entries, sorted(region.function.backend for region in regions))
 
@@ -135,11 +135,11 @@ class TgLinker(VMLinker):
         """The graph of regions, and why nodes are in none: made again without those at which it has failed."""
         left = {node: reason for node in fgraph.apply_nodes if (reason := self._obstacle(node)) is not None}
         while True:
-            found = self._attempted(fgraph, left)
-            if isinstance(found, Partition):
-                return found, {node: left.get(node, "in a branch that may not be taken") for node in found.left}
-            self._refuse(found)
-            left |= {node: str(error) for node, error in found.items()}
+            attempt = self._attempted(fgraph, left)
+            if isinstance(attempt, Partition):
+                return attempt, {node: left.get(node, "in a branch that may not be taken") for node in attempt.left}
+            self._refuse(attempt)
+            left |= {node: str(error) for node, error in attempt.items()}
 
     def _refuse(self, failed: dict[Apply, Exception]) -> None:
         if self.fallback == "raise" and failed:
@@ -167,12 +167,14 @@ class TgLinker(VMLinker):
 
     def _attempted(self, fgraph: Any, left: dict[Apply, str]) -> Partition | dict[Apply, Exception]:
         failed: dict[Apply, Exception] = {}
-        made = partition(fgraph, set(left), lambda inputs, outputs, nodes: self._region(inputs, outputs, nodes, failed))
-        if made is None:
+        parts = partition(
+            fgraph, set(left), lambda inputs, outputs, nodes: self._region(inputs, outputs, nodes, failed)
+        )
+        if parts is None:
             return failed
-        if any(node.op.destroy_map for node in made.graph.apply_nodes):
-            made.graph.attach_feature(DestroyHandler())
-        return made
+        if any(node.op.destroy_map for node in parts.graph.apply_nodes):
+            parts.graph.attach_feature(DestroyHandler())
+        return parts
 
     def _region(
         self,
@@ -187,10 +189,10 @@ class TgLinker(VMLinker):
         failed.update({nodes[node]: error for node, error in tried.failed.items()})
         if failed:
             return None
-        given = [tried[v] for v in inputs]
+        operands = [tried[v] for v in inputs]
         try:
-            function = compiled(given, results, self.backend, self.fallback)
-            need_any_length(function, given)
+            function = compiled(operands, results, self.backend, self.fallback)
+            need_any_length(function, operands)
         except tg.BackendUnavailable:
             raise
         except Exception as error:  # noqa: BLE001  what is wrong with these nodes, PyTensor says when they run

@@ -21,8 +21,8 @@ def if_else(conversion: Conversion, node: Any) -> Any:
         inside = conversion.inside()
         return tuple(tg.as_variable(inside[v]) for v in wanted)
 
-    asked = conversion[condition]
-    taken = asked if asked.type.dtype == "bool" else asked != 0
+    flag = conversion[condition]
+    taken = flag if flag.type.dtype == "bool" else flag != 0
     return tg.cond(taken, lambda: branch(branches[:count]), lambda: branch(branches[count:]))
 
 
@@ -101,8 +101,8 @@ class Loop:
 
         end = tg.while_loop(goes_on, step, self._start() | {"windows": ends})
         counts = [end["step"] + depth for depth in self.depths]
-        found = zip(end["windows"], self.kept, counts, strict=True)
-        buffers = [last(tg.stack(w), tg.minimum(n, count)) for w, n, count in found]
+        triples = zip(end["windows"], self.kept, counts, strict=True)
+        buffers = [last(tg.stack(w), tg.minimum(n, count)) for w, n, count in triples]
         return [*end["rewritten"], *buffers, *end["carried"]]
 
     def _step(self, carry: Any, values: Any) -> Any:
@@ -123,17 +123,17 @@ class Loop:
         for window, taps in zip(carry["windows"], self.taps, strict=True):
             arguments += [window[tap] for tap in taps]  # a tap is negative: so many places from the end
         arguments += [*carry["carried"], *self.fixed]
-        found = self.conversion.of_graph(self.op.fgraph, arguments)
+        results = self.conversion.of_graph(self.op.fgraph, arguments)
         rewritten = list(carry["rewritten"])
         for k, taps in enumerate(info.mit_mot_out_slices):
             for tap in taps:
-                rewritten[k] = rewritten[k].at[firsts[k] + tap].set(found.pop(0))
-        traced = found[: len(self.taps) + info.n_nit_sot]
-        carried = found[len(traced) : len(traced) + info.n_untraced_sit_sot]
+                rewritten[k] = rewritten[k].at[firsts[k] + tap].set(results.pop(0))
+        traced = results[: len(self.taps) + info.n_nit_sot]
+        carried = results[len(traced) : len(traced) + info.n_untraced_sit_sot]
         windows = [[*window[1:], y] for window, y in zip(carry["windows"], traced, strict=False)]
         after = {"step": t + 1, "rewritten": rewritten, "windows": windows, "carried": carried}
         if info.as_while:
-            after["goes_on"] = tg.logical_not(tg.cast(found[-1], "bool"))
+            after["goes_on"] = tg.logical_not(tg.cast(results[-1], "bool"))
         return after, traced
 
 

@@ -45,8 +45,8 @@ class ConvertedModel:
         """The values of `pm.Deterministic` variables, and of parameters before they were transformed."""
         model = self._model
         untransformed = [v for v in model.unobserved_value_vars if v not in model.value_vars]
-        known = {**dict(zip(model.value_vars, self.inputs, strict=True)), **self._shared}
-        outputs = from_pytensor((), self._wanted(untransformed), known).outputs
+        values = {**dict(zip(model.value_vars, self.inputs, strict=True)), **self._shared}
+        outputs = from_pytensor((), self._wanted(untransformed), values).outputs
         return {v.name: value for v, value in zip(untransformed, outputs, strict=True)}
 
     def _wanted(self, graphs: list[Any]) -> list[Any]:
@@ -110,8 +110,8 @@ class ConvertedModel:
         if rest := [str(x.name) for x in self.inputs if x.name not in names]:
             text = f"density: found parameters that are integers, {', '.join(rest)}, needed floats alone"
             raise tg.InputError(message(text))
-        known = dict(zip(self._model.value_vars, self._pieces(parameters), strict=True))
-        return from_pytensor((), self._wanted([self._model.logp()]), {**known, **self._shared}).outputs[0]
+        values = dict(zip(self._model.value_vars, self._pieces(parameters), strict=True))
+        return from_pytensor((), self._wanted([self._model.logp()]), {**values, **self._shared}).outputs[0]
 
     @property
     def size(self) -> int:
@@ -147,12 +147,12 @@ class ConvertedModel:
         return self._draws(model.free_RVs, model.observed_RVs, backend, names)
 
     def _draws(
-        self, given: Sequence[Any], wanted: Sequence[Any], backend: str | None, names: Iterable[str] | None
+        self, inputs: Sequence[Any], wanted: Sequence[Any], backend: str | None, names: Iterable[str] | None
     ) -> PointFunction:
         """Variables of the model by their names, for given ones: of other draws the generators are left as they are."""
         chosen = [v for v in wanted if names is None or v.name in set(names)]
-        known = {theirs: ours for theirs, ours in self._shared.items() if not is_generator(theirs)}
-        converted = from_pytensor(given, chosen, known)
+        shared = {theirs: ours for theirs, ours in self._shared.items() if not is_generator(theirs)}
+        converted = from_pytensor(inputs, chosen, shared)
         outputs = dict(zip([v.name for v in chosen], converted.outputs, strict=True))
         return PointFunction(converted.inputs, outputs, backend)
 

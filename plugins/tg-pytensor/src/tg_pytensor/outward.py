@@ -47,7 +47,7 @@ class Program(Op):
         """The program, compiled."""
         return tg.function(self.inputs, list(self.outputs), backend=self.backend, on_unused_input="ignore")
 
-    def make_node(self, *given: Any) -> Apply:
+    def make_node(self, *arguments: Any) -> Apply:
         """A node, for operands of the program's dtypes and ranks.
 
         Raises:
@@ -55,7 +55,7 @@ class Program(Op):
             DtypeError: an operand of another dtype.
             ShapeError: an operand of another rank.
         """
-        operands = [pt.as_tensor_variable(v) for v in given]
+        operands = [pt.as_tensor_variable(v) for v in arguments]
         if len(operands) != len(self.inputs):
             raise tg.InputError(message(f"{self}: found {len(operands)} operands, needed {len(self.inputs)}"))
         for k, (v, x) in enumerate(zip(operands, self.inputs, strict=True)):
@@ -65,28 +65,30 @@ class Program(Op):
                 raise tg.ShapeError(message(f"{self}: operand {k}: found {v.type}, needed {x.type}"))
         return Apply(self, operands, [pt.TensorType(y.type.dtype, y.type.shape)() for y in self.outputs])
 
-    def perform(self, node: Apply, given: Sequence[Any], cells: Sequence[list[Any]]) -> None:
+    def perform(self, node: Apply, operands: Sequence[Any], cells: Sequence[list[Any]]) -> None:
         """Call the function."""
-        for cell, y in zip(cells, self.function(*given), strict=True):
+        for cell, y in zip(cells, self.function(*operands), strict=True):
             cell[0] = y
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Of which inputs each output has a derivative."""
-        found = [self._connected(y) for y in self.outputs]
-        return [[k in own for own in found] for k in range(len(self.inputs))]
+        sources = [self._connected(y) for y in self.outputs]
+        return [[k in own for own in sources] for k in range(len(self.inputs))]
 
     def _connected(self, y: tg.Variable) -> set[int]:
         if y.type.dtype not in REAL:
             return set()
-        waiting, seen = [y], set()
+        waiting, visited = [y], set()
         while waiting:
             v = waiting.pop()
-            if id(v) not in seen:
-                seen.add(id(v))
+            if id(v) not in visited:
+                visited.add(id(v))
                 waiting.extend(v.inputs)
-        return {k for k, x in enumerate(self.inputs) if id(x) in seen and x.type.dtype in REAL}
+        return {k for k, x in enumerate(self.inputs) if id(x) in visited and x.type.dtype in REAL}
 
-    def L_op(self, given: Sequence[Variable], results: Sequence[Variable], cotangents: Sequence[Variable]) -> list[Any]:  # noqa: N802
+    def L_op(  # noqa: N802
+        self, inputs: Sequence[Variable], results: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Any]:
         """The product of cotangents with the Jacobian: another program of tg."""
         told = [k for k, dy in enumerate(cotangents) if not isinstance(dy.type, DisconnectedType)]
         wanted = sorted(set().union(*(self._connected(self.outputs[k]) for k in told)))
@@ -97,8 +99,8 @@ class Program(Op):
         )
         back: Any = Program([*self.inputs, *places], products, self.backend)
         casts = [pt.cast(cotangents[k], self.outputs[k].type.dtype) for k in told]
-        found = dict(zip(wanted, back(*given, *casts, return_list=True), strict=True))
-        return [found[k] if k in found else disconnected_type() for k in range(len(self.inputs))]
+        gradients = dict(zip(wanted, back(*inputs, *casts, return_list=True), strict=True))
+        return [gradients[k] if k in gradients else disconnected_type() for k in range(len(self.inputs))]
 
     def __str__(self) -> str:
         return f"tg[{', '.join(str(y.type) for y in self.outputs)}]"
@@ -135,10 +137,10 @@ def to_pytensor(
     return functools.partial(program, return_list=several)
 
 
-def _traced(function: Callable[..., Any], backend: str, *given: Any) -> Any:
-    operands = [pt.as_tensor_variable(v) for v in given]
+def _traced(function: Callable[..., Any], backend: str, *arguments: Any) -> Any:
+    operands = [pt.as_tensor_variable(v) for v in arguments]
     inputs = [placeholder(v) for v in operands]
-    found = function(*inputs)
-    several = isinstance(found, list | tuple)
-    program = Program(inputs, [tg.as_variable(y) for y in (found if several else [found])], backend)
+    result = function(*inputs)
+    several = isinstance(result, list | tuple)
+    program = Program(inputs, [tg.as_variable(y) for y in (result if several else [result])], backend)
     return program(*operands, return_list=several)

@@ -22,8 +22,8 @@ def function_of(name: str) -> str | None:
     """The function of tg that an op is, where it is one and no more."""
     write = convert[name].write
     function: Any = write.args[0] if isinstance(write, functools.partial) else None
-    known = str(getattr(function, "name", None) or getattr(function, "__name__", ""))
-    return f"tg.{known}" if getattr(tg, known, None) is function and function is not None else None
+    label = str(getattr(function, "name", None) or getattr(function, "__name__", ""))
+    return f"tg.{label}" if getattr(tg, label, None) is function and function is not None else None
 
 
 def home_of(name: str) -> str:

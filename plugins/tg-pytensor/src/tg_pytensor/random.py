@@ -184,10 +184,10 @@ def permutation(node: Any, key: Any, shape: Lengths, x: Any) -> Any:
 @drawn
 def choice(node: Any, key: Any, shape: Lengths, x: Any, *rest: Any) -> Any:
     """Elements of an array along its first axis, none of them twice, or of `arange(x)`."""
-    *weights, asked = rest
+    *weights, size = rest
     rank = node.op.ndims_params[0]
-    asked = asked[(0,) * (asked.type.ndim - 1)]
-    lengths = [asked[k] for k in range(int(node.op.inputs_sig[-1][0]))]
+    size = size[(0,) * (size.type.ndim - 1)]
+    lengths = [size[k] for k in range(int(node.op.inputs_sig[-1][0]))]
     batch = spread(shape, *(y[(..., *(0,) * r)] for y, r in ((x, rank), *((w, 1) for w in weights))))
 
     def each(k: Any, y: Any, p: Any = None) -> Any:
@@ -205,8 +205,8 @@ def lanes(draw: Callable[..., Any], key: Any, batch: Sequence[Any], *operands: t
     for x, rank in operands:
         core = x.shape[x.type.ndim - rank :]
         flat.append(tg.reshape(tg.broadcast_to(x, (*batch, *core)), (count, *core)))
-    found = tg.vmap(draw)(random.split(key, count), *flat)
-    return tg.reshape(found, (*batch, *found.shape[1:]))
+    draws = tg.vmap(draw)(random.split(key, count), *flat)
+    return tg.reshape(draws, (*batch, *draws.shape[1:]))
 
 
 # --- generators ------------------------------------------------------------------------------------------------------

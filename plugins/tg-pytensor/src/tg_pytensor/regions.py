@@ -47,14 +47,14 @@ def partition(fgraph: FunctionGraph, left: set[Apply], region: Callable[..., Any
         new.owner = None
         names[old] = new
     origins: dict[Apply, Apply] = {}
-    made = []
+    successes = []
     for stage, nodes in itertools.groupby(sorted(order, key=stages.__getitem__), key=stages.__getitem__):
         if stage % 2:
             for node in nodes:
                 origins[copied(node, names)] = node
         else:
-            made.append(add_region(list(nodes), fgraph, names, origins, region))
-    if not all(made):
+            successes.append(add_region(list(nodes), fgraph, names, origins, region))
+    if not all(successes):
         return None
     outputs = [names.get(v, v) for v in fgraph.outputs]
     updates = getattr(fgraph, "update_mapping", None)
@@ -96,8 +96,8 @@ def add_region(
     slices = [node for node in nodes if type(node.op).__name__ in SLICES]
     arrays = [node for node in nodes if node not in slices]
     inside = set(arrays)
-    made = [v for node in arrays for v in node.outputs]
-    outputs = [v for v in made if any(user not in inside for user, _ in fgraph.clients[v])]
+    results = [v for node in arrays for v in node.outputs]
+    outputs = [v for v in results if any(user not in inside for user, _ in fgraph.clients[v])]
     if outputs:
         inner: dict[Variable, Variable] = {}
         originals: dict[Apply, Apply] = {}
@@ -145,22 +145,22 @@ def lazy(fgraph: FunctionGraph, left: set[Apply], order: Sequence[Apply]) -> set
     if not branches:
         return set()
     always = needed(fgraph.outputs, set(branches))
-    found: set[Apply] = set()
+    nodes: set[Apply] = set()
     for node in branches:
         own = needed(node.inputs[1:], set()) - always
-        if node in left or node in found or own & (left | found):
-            found |= own | {node}
-    return found
+        if node in left or node in nodes or own & (left | nodes):
+            nodes |= own | {node}
+    return nodes
 
 
 def needed(wanted: Iterable[Variable], branches: set[Apply]) -> set[Apply]:
     """The nodes that something is made of; of some branches only the condition."""
-    found: set[Apply] = set()
+    nodes: set[Apply] = set()
     waiting = [v.owner for v in wanted if v.owner is not None]
     while waiting:
         node = waiting.pop()
-        if node not in found:
-            found.add(node)
+        if node not in nodes:
+            nodes.add(node)
             inputs = node.inputs[:1] if node in branches else node.inputs
             waiting.extend(v.owner for v in inputs if v.owner is not None)
-    return found
+    return nodes

@@ -62,10 +62,10 @@ class Registry:
 
     def rule(self, op: object) -> Rule | None:
         """The rule of an op's class, or of the nearest class that it is derived from."""
-        for known in type(op).__mro__:
-            found = self._rules.get(known) or (self._rules.get(known.__name__) if is_own(known) else None)
-            if found is not None:
-                return found
+        for cls in type(op).__mro__:
+            entry = self._rules.get(cls) or (self._rules.get(cls.__name__) if is_own(cls) else None)
+            if entry is not None:
+                return entry
         return None
 
     def __getitem__(self, op: type | str) -> Rule:

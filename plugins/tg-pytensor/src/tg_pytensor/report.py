@@ -69,9 +69,9 @@ class Report:
     @property
     def counts(self) -> dict[str, tuple[int, int]]:
         """By op, the most frequent first, how many nodes there are and how many of them convert."""
-        found = collections.Counter(entry.op for entry in self.entries)
+        totals = collections.Counter(entry.op for entry in self.entries)
         left = collections.Counter(entry.op for entry in self.left)
-        return {op: (count, count - left[op]) for op, count in found.most_common()}
+        return {op: (count, count - left[op]) for op, count in totals.most_common()}
 
     def __str__(self) -> str:
         from rich.console import Console
@@ -115,16 +115,16 @@ class Report:
 
     def _tables(self) -> list[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
         """What does not convert, where anything does not, and counts: the columns and rows of each."""
-        found: list[tuple[tuple[str, ...], list[tuple[str, ...]]]] = []
+        tables: list[tuple[tuple[str, ...], list[tuple[str, ...]]]] = []
         if self.left:
             rows = [(e.op, e.reason.splitlines()[0], e.place, e.part) for e in self.left]
             names = ("does not convert", "why", "where", "of")
             count = len(names) if any(e.part for e in self.left) else len(names) - 1
-            found.append((names[:count], [row[:count] for row in rows]))
+            tables.append((names[:count], [row[:count] for row in rows]))
         counts: list[tuple[str, ...]] = []
         for op, (n, good) in self.counts.items():
             counts.append((op, str(n), str(n - good) if n > good else ""))
-        return [*found, (("op", *NUMBERS), counts)]
+        return [*tables, (("op", *NUMBERS), counts)]
 
 
 NUMBERS = ("nodes", "left")
@@ -145,8 +145,8 @@ def name_of(node: Apply) -> str:
 class Tried(Conversion):
     """A conversion that goes on where a node does not convert, and remembers it."""
 
-    def __init__(self, known: Mapping[Variable, Any], outer: Conversion | None = None) -> None:
-        super().__init__(known, outer)
+    def __init__(self, values: Mapping[Variable, Any], outer: Conversion | None = None) -> None:
+        super().__init__(values, outer)
         self.failed: dict[Apply, Exception] = {}
 
     def _results(self, node: Any, rule: Rule) -> list[Any]:
@@ -160,14 +160,14 @@ class Tried(Conversion):
 class Survey(Tried):
     """A conversion of all that there is, of graphs inside of ops, too: what it has seen, and what has no result."""
 
-    def __init__(self, known: Mapping[Variable, Any], outer: Conversion | None = None) -> None:
-        super().__init__(known, outer)
+    def __init__(self, values: Mapping[Variable, Any], outer: Conversion | None = None) -> None:
+        super().__init__(values, outer)
         self.seen: dict[Apply, None] = {}
         self.lost: set[Variable] = set()
         """What no variable of tg can stand for."""
 
-    def _another(self, known: Mapping[Variable, Any], outer: Conversion | None = None) -> Conversion:
-        inner = Survey(known, outer)
+    def _another(self, values: Mapping[Variable, Any], outer: Conversion | None = None) -> Conversion:
+        inner = Survey(values, outer)
         inner.failed, inner.seen, inner.lost = self.failed, self.seen, self.lost
         return inner
 
@@ -178,20 +178,20 @@ class Survey(Tried):
         self.seen[node] = None
         if any(v in self.lost for v in node.inputs):
             self.failed[node] = tg.NoRuleError("an operand does not convert")
-            found = [substitute(v) for v in node.outputs]
+            results = [substitute(v) for v in node.outputs]
         else:
-            found = super()._results(node, rule)
-        self.lost.update(v for v, y in zip(node.outputs, found, strict=True) if node in self.failed and y is None)
-        return found
+            results = super()._results(node, rule)
+        self.lost.update(v for v, y in zip(node.outputs, results, strict=True) if node in self.failed and y is None)
+        return results
 
     def _root(self, v: Variable) -> Any:
         try:
             return super()._root(v)
         except Exception:  # noqa: BLE001  an input of which nobody has said that it is one, or of no array
-            found = substitute(v)
-            if found is None:
+            value = substitute(v)
+            if value is None:
                 self.lost.add(v)
-            return found
+            return value
 
 
 def substitute(v: Variable) -> tg.Variable | None:
@@ -246,8 +246,8 @@ def report(program: Any, outputs: Any = None) -> Report:
         return program.maker.linker.report()  # type: ignore[no-any-return]
     if hasattr(program, "basic_RVs"):
         return surveyed("model", parts_of(program))
-    given = program if outputs is None else outputs
-    variables = list(given) if isinstance(given, list | tuple) else [given]
+    subject = program if outputs is None else outputs
+    variables = list(subject) if isinstance(subject, list | tuple) else [subject]
     if not all(isinstance(v, Variable) for v in variables):
-        raise tg.InputError(message(f"report: found {given!r}, needed a model, variables of PyTensor or a function"))
+        raise tg.InputError(message(f"report: found {subject!r}, needed a model, variables of PyTensor or a function"))
     return surveyed("graph", [("", "", v) for v in variables])

@@ -87,7 +87,7 @@ def loop(conversion: Any, node: Any) -> Any:
 
     def step(carry: Any) -> Any:
         i, state = carry
-        found = conversion.of_graph(graph, [*state[:count], *fixed])
-        return i + 1, tuple(tg.where(goes_on(i, state), new, old) for new, old in zip(found, state, strict=True))
+        results = conversion.of_graph(graph, [*state[:count], *fixed])
+        return i + 1, tuple(tg.where(goes_on(i, state), new, old) for new, old in zip(results, state, strict=True))
 
     return tg.while_loop(lambda carry: tg.any(goes_on(*carry)), step, start)[1]

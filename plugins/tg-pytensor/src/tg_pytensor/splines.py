@@ -33,8 +33,8 @@ def pieces(spline: Any) -> Pieces:
     degree = len(weights) - len(inner) + 1
     knots = np.concatenate([np.repeat(inner[:1], degree), inner, np.repeat(inner[-1:], degree)])
     polynomials = PPoly.from_spline((knots, np.append(weights, np.zeros(degree + 1)), degree))
-    kept = np.flatnonzero(np.diff(knots) > 0)  # knots may coincide
-    return Pieces(np.append(knots[kept], knots[-1]), polynomials.c[:, kept])
+    intervals = np.flatnonzero(np.diff(knots) > 0)  # knots may coincide
+    return Pieces(np.append(knots[intervals], knots[-1]), polynomials.c[:, intervals])
 
 
 @convert.register("SplineWrapper")

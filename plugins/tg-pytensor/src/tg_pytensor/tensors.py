@@ -87,14 +87,14 @@ def is_scalar_op(v: Any, name: str) -> bool:
 def one_shape(operands: Sequence[Any], shapes: Sequence[Sequence[int | None]]) -> list[Any]:
     """Operands of which those that have no known length of 1 along an axis are made sure to have one length there."""
     wanted: dict[int, Any] = {}
-    found = []
+    arrays = []
     for x, shape in zip(operands, shapes, strict=True):
         lengths: list[Any] = list(x.shape)
         for k, n in enumerate(shape):
             if n != 1:
                 lengths[k] = wanted.setdefault(k - len(shape), x.shape[k])
-        found.append(tg.specify_shape(x, lengths))
-    return found
+        arrays.append(tg.specify_shape(x, lengths))
+    return arrays
 
 
 REDUCTIONS = {
@@ -126,9 +126,9 @@ def reduce(op: Any, node: Any, x: Any) -> Any:
 def argmax(op: Any, node: Any, x: Any) -> Any:
     """The place of the greatest element, in C order where axes are several."""
     axes = tuple(range(x.type.ndim)) if op.axis is None else tuple(op.axis)
-    kept = [k for k in range(x.type.ndim) if k not in axes]
-    x = tg.transpose(x, (*kept, *axes))
-    return tg.argmax(tg.reshape(x, (*x.shape[: len(kept)], -1)), axis=-1)
+    rest = [k for k in range(x.type.ndim) if k not in axes]
+    x = tg.transpose(x, (*rest, *axes))
+    return tg.argmax(tg.reshape(x, (*x.shape[: len(rest)], -1)), axis=-1)
 
 
 @convert.register("CumOp")
@@ -151,11 +151,11 @@ def entries(conversion: Conversion, v: Any) -> list[Any]:
         return list(conversion[owner.inputs[0]].shape)
     if name == "Elemwise" and type(owner.op.scalar_op).__name__ in ("Cast", "Identity"):
         return entries(conversion, owner.inputs[0])
-    found = conversion[v]
-    if isinstance(found, tg.Constant):
-        return [int(n) for n in found.data]
+    vector = conversion[v]
+    if isinstance(vector, tg.Constant):
+        return [int(n) for n in vector.data]
     (count,) = v.type.shape
-    return [found[k] for k in range(count)]
+    return [vector[k] for k in range(count)]
 
 
 def as_length(conversion: Conversion, v: Any) -> Any:
@@ -167,8 +167,8 @@ def as_length(conversion: Conversion, v: Any) -> Any:
 @convert.register("Shape", whole=True)
 def shape(conversion: Conversion, node: Any) -> Any:
     """The lengths of all axes."""
-    found = conversion[node.inputs[0]].shape
-    return tg.stack([tg.as_variable(n) for n in found]) if found else tg.zeros((0,), dtype="int64")
+    lengths = conversion[node.inputs[0]].shape
+    return tg.stack([tg.as_variable(n) for n in lengths]) if lengths else tg.zeros((0,), dtype="int64")
 
 
 @convert.register("SpecifyShape")
@@ -195,12 +195,12 @@ def reshape(conversion: Conversion, node: Any) -> Any:
 
 def of_lengths(v: Any) -> bool:
     """Whether a variable is computed of lengths and constants alone."""
-    waiting, seen = [v], set()
+    waiting, visited = [v], set()
     while waiting:
         u = waiting.pop()
-        if u in seen or isinstance(u, Constant):
+        if u in visited or isinstance(u, Constant):
             continue
-        seen.add(u)
+        visited.add(u)
         if u.owner is None:
             return False
         if type(u.owner.op).__name__ not in ("Shape", "Shape_i"):
@@ -210,12 +210,12 @@ def of_lengths(v: Any) -> bool:
 
 def without_negative(lengths: Sequence[Any], size: Any) -> list[Any]:
     """Lengths, of which one that is -1 becomes what the others leave of a number of elements."""
-    found = [tg.as_variable(n) for n in lengths]
-    for k, n in enumerate(found):
-        rest = math.prod([*found[:k], *found[k + 1 :]], start=tg.as_variable(1))
+    variables = [tg.as_variable(n) for n in lengths]
+    for k, n in enumerate(variables):
+        rest = math.prod([*variables[:k], *variables[k + 1 :]], start=tg.as_variable(1))
         is_free = tg.logical_and(n == -1, rest > 0)
-        found[k] = tg.where(is_free, tg.floor_divide(size, tg.where(is_free, rest, 1)), n)
-    return found
+        variables[k] = tg.where(is_free, tg.floor_divide(size, tg.where(is_free, rest, 1)), n)
+    return variables
 
 
 @convert.register("SplitDims", whole=True)
@@ -228,9 +228,9 @@ def split_dims(conversion: Conversion, node: Any) -> Any:
 @convert.register("DimShuffle")
 def dimshuffle(op: Any, node: Any, x: Any) -> Any:
     """Axes permuted, inserted and left out."""
-    kept = [k for k in op.new_order if k != "x"]
-    dropped = [k for k in range(x.type.ndim) if k not in kept]
-    x = tg.squeeze(tg.transpose(x, (*dropped, *kept)), axis=tuple(range(len(dropped)))) if x.type.ndim else x
+    order = [k for k in op.new_order if k != "x"]
+    dropped = [k for k in range(x.type.ndim) if k not in order]
+    x = tg.squeeze(tg.transpose(x, (*dropped, *order)), axis=tuple(range(len(dropped)))) if x.type.ndim else x
     return tg.expand_dims(x, tuple(k for k, old in enumerate(op.new_order) if old == "x"))
 
 
@@ -289,11 +289,11 @@ def ranges(op: Any, node: Any, *limits: Any) -> Any:
         return tg.cast(tg.arange(start, stop, step), op.dtype)
     firsts = [x[(0,) * x.type.ndim] for x in (start, stop, step)]
     places = tg.arange(tg.arange(*firsts).shape[0])
-    found = tg.cast(start[..., None] + places * step[..., None], op.dtype)
+    numbers = tg.cast(start[..., None] + places * step[..., None], op.dtype)
     counts = tg.cast(tg.maximum(tg.ceil((stop - start) / step), 0), "int64")
     text = "ARange: found lengths from {0} to {1} in a batch, needed one"
     are_as_many = tg.all(counts == places.shape[0])
-    return tg.assert_(found, are_as_many, text, tg.min(counts), tg.max(counts), error=ValueError)
+    return tg.assert_(numbers, are_as_many, text, tg.min(counts), tg.max(counts), error=ValueError)
 
 
 def known(v: Any, what: str) -> Any:

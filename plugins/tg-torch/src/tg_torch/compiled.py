@@ -55,8 +55,8 @@ class Compiled:
             return separate(outputs, arrays)
 
         # a tensor that is given twice would be one input, and this the program of other tensors of these shapes as well
-        given = [torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device) for x in arguments]
-        graph = make_fx(flat, tracing_mode="fake", _allow_non_fake_inputs=True)(*constants, *given)
+        examples = [torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device) for x in arguments]
+        graph = make_fx(flat, tracing_mode="fake", _allow_non_fake_inputs=True)(*constants, *examples)
         compiled: Callable[..., Sequence[Any]] = torch.compile(graph, fullgraph=True, dynamic=False, mode=self._mode)
         return compiled
 
@@ -75,9 +75,9 @@ class CompiledStep:
 def separate(outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     """The outputs, copied where one shares memory with an input or another output."""
     taken = {x.untyped_storage()._cdata for x in inputs}
-    found = []
+    tensors = []
     for y in outputs:
         storage = y.untyped_storage()._cdata
-        found.append(y.clone() if storage in taken else y)
+        tensors.append(y.clone() if storage in taken else y)
         taken.add(storage)
-    return found
+    return tensors

@@ -65,9 +65,9 @@ def find_device(name: str) -> torch.device:
     Raises:
         OptionError: PyTorch has no such device here.
     """
-    known = _devices()
-    if name not in known:
-        raise OptionError(message(f"backend 'torch': option device: found {name!r}, needed one of {', '.join(known)}"))
+    names = _devices()
+    if name not in names:
+        raise OptionError(message(f"backend 'torch': option device: found {name!r}, needed one of {', '.join(names)}"))
     return torch.device(name)
 
 

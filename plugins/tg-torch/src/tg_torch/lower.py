@@ -30,13 +30,13 @@ IN_ITSELF: Final = ("float32", "float64")  # computed in by PyTorch, of real flo
 
 def _squared_norm(node: Apply, outputs: Any) -> Variable | None:
     (x,) = node.inputs
-    made = x.apply
-    if made is None or made.op.rule_key is not arithmetic.square:
+    below = x.apply
+    if below is None or below.op.rule_key is not arithmetic.square:
         return None
     if node.op.fn is not arithmetic.add or x.type.ndim != 1 or x.type.dtype != "float64":  # type: ignore[attr-defined]
         return None
-    found: Variable = SquaredNorm()(*made.inputs)
-    return found
+    norm: Variable = SquaredNorm()(*below.inputs)
+    return norm
 
 
 def _add_multiple(node: Apply, outputs: Any) -> Variable | None:
@@ -46,9 +46,9 @@ def _add_multiple(node: Apply, outputs: Any) -> Variable | None:
     if is_sum:
         pairs.append((node.inputs[1], node.inputs[0]))
     for x, product in pairs:
-        found = _multiple(product)
-        if found is not None and x.type.static == found[0].type.static and None not in x.type.shape:
-            y, factor = found
+        multiple = _multiple(product)
+        if multiple is not None and x.type.static == multiple[0].type.static and None not in x.type.shape:
+            y, factor = multiple
             sum_: Variable = AddMultiple(factor if is_sum else -factor)(x, y)
             return sum_
     return None
@@ -56,10 +56,10 @@ def _add_multiple(node: Apply, outputs: Any) -> Variable | None:
 
 def _multiple(v: Variable) -> tuple[Variable, float] | None:
     """An array and a number up to 1 whose product a value is."""
-    made = v.apply
-    if made is None or made.op.rule_key is not arithmetic.multiply or v.type.dtype not in IN_ITSELF:
+    node = v.apply
+    if node is None or node.op.rule_key is not arithmetic.multiply or v.type.dtype not in IN_ITSELF:
         return None
-    for y, c in (made.inputs, made.inputs[::-1]):
+    for y, c in (node.inputs, node.inputs[::-1]):
         if isinstance(c, Constant) and c.data.size == 1 and abs(c.data.item()) <= 1:
             return y, float(c.data.item())
     return None
@@ -67,13 +67,13 @@ def _multiple(v: Variable) -> tuple[Variable, float] | None:
 
 def _relu(node: Apply, outputs: Any) -> Variable | None:
     condition, zero, x = node.inputs
-    made = condition.apply
-    if made is None or made.op.rule_key is not comparison.less_equal or x.type.dtype not in IN_ITSELF:
+    below = condition.apply
+    if below is None or below.op.rule_key is not comparison.less_equal or x.type.dtype not in IN_ITSELF:
         return None
-    if made.inputs[0] is not x or not all(_is_zero(v) for v in (zero, made.inputs[1])):
+    if below.inputs[0] is not x or not all(_is_zero(v) for v in (zero, below.inputs[1])):
         return None
-    found: Variable = Relu()(x)
-    return found
+    value: Variable = Relu()(x)
+    return value
 
 
 def _is_zero(v: Variable) -> bool:

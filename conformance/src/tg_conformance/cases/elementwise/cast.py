@@ -47,15 +47,15 @@ def oracle(dtype: str, x: Array) -> Array:
 
 def hostile(rng: Any, dtype: str, shape: Any) -> Array:
     """Special values, and those around the limits of integers."""
-    found = draw.specials(dtype)
+    values = draw.specials(dtype)
     if not is_float(dtype):
-        return found
+        return values
     limits = [
         float(v) for name in ("int8", "uint8", "int32", "int64") for v in (np.iinfo(name).min, np.iinfo(name).max)
     ]
     more = [*limits, 300.7, -300.7, 1e20, -1e20, 254.9, 255.5, -0.9]
     with np.errstate(over="ignore"):
-        return np.concatenate([found.astype(np.float64), more]).astype(numpy_dtype(dtype))
+        return np.concatenate([values.astype(np.float64), more]).astype(numpy_dtype(dtype))
 
 
 def conversions() -> Iterator[Case]:
@@ -76,10 +76,10 @@ def conversions() -> Iterator[Case]:
             layouts=(*SAME_SHAPE, *OTHER_SHAPE),
             **facts,
         )
-        given = Input(None, ("n",), values=hostile)
+        source = Input(None, ("n",), values=hostile)
         yield Case(
             subject,
-            [given],
+            [source],
             name=f"to {target} hostile",
             dtypes=sources,
             layouts=("C", "strided", "reversed"),

@@ -201,9 +201,9 @@ def _one_by_one(method: Callable[..., float], *arrays: Any) -> Any:
     """The method for each element, of the bits that its place has."""
     shape = (COUNT, *np.broadcast_shapes(*(a.shape for a in arrays)))
     own = bits(KEY, shape, 64)
-    given = np.broadcast_arrays(own, *(np.asarray(a, np.float64) for a in arrays))
-    found = [method(*map(float, place), int(o)) for o, *place in zip(*(v.ravel() for v in given), strict=True)]
-    return np.array(found).reshape(shape)
+    operands = np.broadcast_arrays(own, *(np.asarray(a, np.float64) for a in arrays))
+    draws = [method(*map(float, place), int(o)) for o, *place in zip(*(v.ravel() for v in operands), strict=True)]
+    return np.array(draws).reshape(shape)
 
 
 def _size(method: Callable[..., float]) -> Callable[..., Any]:

@@ -43,8 +43,8 @@ class Oracle(NamedTuple):
             return None if self.floating is None else np.asarray(self.floating(*arrays))
         if self.integer is None:
             return None
-        found = np.frompyfunc(self.integer, len(arrays), 1)(*[x.astype(object) for x in arrays])
-        flat = [wrapped(v, last.dtype) for v in np.ravel(np.asarray(found, object))]
+        values = np.frompyfunc(self.integer, len(arrays), 1)(*[x.astype(object) for x in arrays])
+        flat = [wrapped(v, last.dtype) for v in np.ravel(np.asarray(values, object))]
         kind = bool if last.dtype.kind == "b" or any(type(v) is bool for v in flat) else last.dtype
         return np.array(flat, kind).reshape(np.broadcast_shapes(*(x.shape for x in arrays)))
 
@@ -94,10 +94,10 @@ def cases_of(fn: ElementwiseFunction, facts: Facts) -> Iterator[Case]:
     yield Case(fn, _inputs(fn, facts.domains), dtypes=dtypes, layouts=(*SAME_SHAPE, *OTHER_SHAPE), **shared)
     hostile = tuple(d for d in dtypes if not is_complex(d) and (is_float(d) or d == "bool" or facts.hostile))
     if hostile:
-        given = {**shared, "oracle": Once(facts.oracle) if facts.hostile_oracle else None}
+        options = {**shared, "oracle": Once(facts.oracle) if facts.hostile_oracle else None}
         inputs = [_operand(fn, k, draw.RANK_4, values=functools.partial(_combination, fn, k)) for k in range(fn.arity)]
         layouts: tuple[Layout, ...] = ("C", "strided", "reversed")
-        yield Case(fn, inputs, name=f"{fn.name} hostile", dtypes=hostile, layouts=layouts, static=(False,), **given)
+        yield Case(fn, inputs, name=f"{fn.name} hostile", dtypes=hostile, layouts=layouts, static=(False,), **options)
     real = tuple(d for d in dtypes if d in ("float32", "float64") and is_float(fn.loop((d,) * fn.arity)[1]))
     if real and facts.derivative and _has_slope(fn):
         domains = facts.gradient or facts.domains
@@ -165,11 +165,11 @@ def _broadcasting(
         ((), ("n", "m"), ("m",), ()),
     )
     for name, chosen in zip(("row", "outer", "scalar"), shapes, strict=True):
-        made = [
+        operands = [
             Input(i.dtype, s, values=i.values, low=i.low, high=i.high, static=1 in s)
             for i, s in zip(inputs, chosen, strict=False)
         ]
-        yield Case(fn, made, name=f"{fn.name} broadcast {name}", dtypes=few, layouts=("C", "strided"), **shared)
+        yield Case(fn, operands, name=f"{fn.name} broadcast {name}", dtypes=few, layouts=("C", "strided"), **shared)
 
 
 def loop_dtypes(fn: ElementwiseFunction) -> tuple[str, ...]:
@@ -203,8 +203,8 @@ def _conditions(fn: ElementwiseFunction) -> int:
 def _inputs(
     fn: ElementwiseFunction, domains: Sequence[tuple[float, float]] | None, shape: tuple[str, ...] = draw.RANK_2
 ) -> list[Input]:
-    given = domains or [fn.domain or (-3.0, 3.0)] * fn.arity
-    return [_operand(fn, k, shape, low=low, high=high) for k, (low, high) in enumerate(given)]
+    intervals = domains or [fn.domain or (-3.0, 3.0)] * fn.arity
+    return [_operand(fn, k, shape, low=low, high=high) for k, (low, high) in enumerate(intervals)]
 
 
 def _combination(fn: ElementwiseFunction, k: int, rng: Any, dtype: str, shape: Any) -> Array:
@@ -233,8 +233,8 @@ class Once:
         size = arrays[0].size
         rows = [np.ascontiguousarray(x).view(np.uint8).reshape(size, x.itemsize) for x in arrays]
         _, first, back = np.unique(np.concatenate(rows, axis=1), axis=0, return_index=True, return_inverse=True)
-        found = self.oracle(*(np.ravel(x)[first] for x in arrays))
-        return None if found is None else found[np.ravel(back)].reshape(arrays[0].shape)
+        values = self.oracle(*(np.ravel(x)[first] for x in arrays))
+        return None if values is None else values[np.ravel(back)].reshape(arrays[0].shape)
 
 
 @functools.cache

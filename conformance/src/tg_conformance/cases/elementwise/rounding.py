@@ -49,8 +49,8 @@ def _rounded(x: Any, power: int) -> Any:
     """An integer as a multiple of a power of ten, by Python's own rounding."""
     digits = -len(str(power)) + 1
     limits = np.iinfo(x.dtype)
-    found = [(round(int(v), digits) - int(limits.min)) % (1 << limits.bits) + int(limits.min) for v in x]
-    return np.array(found, x.dtype)
+    integers = [(round(int(v), digits) - int(limits.min)) % (1 << limits.bits) + int(limits.min) for v in x]
+    return np.array(integers, x.dtype)
 
 
 WRITTEN: Final = (

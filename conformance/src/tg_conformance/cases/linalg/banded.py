@@ -24,36 +24,36 @@ WIDTHS: Final = ((1, 1), (0, 0), (2, 1), (0, 2), (3, 0))
 def band(below: int, above: int, rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> Any:
     """Well-conditioned bands; where there are diagonals on both sides, pairs of rows have to change places."""
     n = shape[-1]
-    found = matrices.general(rng, dtype, (*shape[:-2], 0, 0)) if not shape[-1] else _random(rng, dtype, shape) / 4
+    bands = matrices.general(rng, dtype, (*shape[:-2], 0, 0)) if not shape[-1] else _random(rng, dtype, shape) / 4
     if below and above:
-        found[..., above + 1, : n - 1 : 2] += 3
-        found[..., above - 1, 1:n:2] += 3
-        found[..., above, n - n % 2 :] += 3
+        bands[..., above + 1, : n - 1 : 2] += 3
+        bands[..., above - 1, 1:n:2] += 3
+        bands[..., above, n - n % 2 :] += 3
     else:
-        found[..., above, :] += 2
-    return found.reshape(shape)
+        bands[..., above, :] += 2
+    return bands.reshape(shape)
 
 
 def _random(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> Any:
-    found = rng.uniform(-1, 1, shape)
-    return found + 1j * rng.uniform(-1, 1, shape) if dtype.startswith("complex") else found
+    values = rng.uniform(-1, 1, shape)
+    return values + 1j * rng.uniform(-1, 1, shape) if dtype.startswith("complex") else values
 
 
 def positive_band(place: int, rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> Any:
     """Bands of matrices that their diagonal dominates, which is real and stands in one row."""
-    found = _random(rng, dtype, shape) / 4
-    found[..., place, :] = 2 + abs(found[..., place, :])
-    return found
+    bands = _random(rng, dtype, shape) / 4
+    bands[..., place, :] = 2 + abs(bands[..., place, :])
+    return bands
 
 
 def whole(ab: Any, below: int, above: int) -> Any:
     """The matrices of a band."""
     n = ab.shape[-1]
-    found = np.zeros((*ab.shape[:-2], n, n), ab.dtype)
+    matrix = np.zeros((*ab.shape[:-2], n, n), ab.dtype)
     for i in range(n):
         for j in range(max(0, i - below), min(n, i + above + 1)):
-            found[..., i, j] = ab[..., above + i - j, j]
-    return found
+            matrix[..., i, j] = ab[..., above + i - j, j]
+    return matrix
 
 
 def hermitian(ab: Any, lower: bool) -> Any:
@@ -71,12 +71,12 @@ def systems() -> Iterator[Case]:
     for below, above in WIDTHS:
         common = (below, above) == (1, 1)
         yield Case(
-            lambda ab, b, given=(below, above): tg.linalg.solve_banded(given, ab, b),
+            lambda ab, b, widths=(below, above): tg.linalg.solve_banded(widths, ab, b),
             [any_dtype("b", below + above + 1, "n", values=functools.partial(band, below, above)), any_dtype("n", "k")],
             name=f"solve_banded {below} {above}",
             dtypes=DTYPES if common else ("float64", "complex64"),
-            oracle=lambda ab, b, given=(below, above): matrices.solve(
-                whole(ab, *given), np.broadcast_to(b, (*ab.shape[:-2], *b.shape))
+            oracle=lambda ab, b, widths=(below, above): matrices.solve(
+                whole(ab, *widths), np.broadcast_to(b, (*ab.shape[:-2], *b.shape))
             ),
             condition=lambda ab, b: 8 * matrices.size(b),
             accuracy=8,

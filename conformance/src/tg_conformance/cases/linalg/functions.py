@@ -15,13 +15,13 @@ from tg_conformance.matrices import DTYPES, of_matrices
 def exponential(a: Any) -> Any:
     """The series of a / 2^12, squared 12 times."""
     a = a / 2**12
-    term = found = np.eye(a.shape[-1]) + 0 * a
+    term = series = np.eye(a.shape[-1]) + 0 * a
     for k in range(1, 20):
         term = term @ a / k
-        found = found + term
+        series = series + term
     for _ in range(12):
-        found = found @ found
-    return found
+        series = series @ series
+    return series
 
 
 WRITTEN: Final = (

@@ -20,10 +20,10 @@ def logarithm(a: Any) -> Any:
     one = np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape)
     x = a - one
     nodes, weights = np.polynomial.legendre.leggauss(POINTS)
-    found = 0 * a
+    total = 0 * a
     for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
-        found = found + weight * matrices.solve(one + node * x, x)
-    return found
+        total = total + weight * matrices.solve(one + node * x, x)
+    return total
 
 
 WRITTEN: Final = (

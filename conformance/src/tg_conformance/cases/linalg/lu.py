@@ -45,9 +45,9 @@ def factors() -> Iterator[Case]:
             condition=lambda a: (10 * matrices.size(a), 1, 1, 1),
             accuracy=4,
         )
-    for name, given in (("permute_l", {"permute_l": True}), ("p_indices", {"p_indices": True})):
+    for name, options in (("permute_l", {"permute_l": True}), ("p_indices", {"p_indices": True})):
         yield Case(
-            lambda a, given=given: assembled(*tg.linalg.lu(a, **given)),
+            lambda a, options=options: assembled(*tg.linalg.lu(a, **options)),
             [any_dtype("b", "n", "k")],
             name=f"lu {name}",
             dtypes=("float32", "complex128"),

@@ -24,8 +24,8 @@ NEWTON: Final = 7
 
 def calm(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> Any:
     """Matrices whose eigenvalues are inside of the unit circle."""
-    found = matrices.triangle(rng, dtype, shape) - 2 * np.eye(shape[-1])
-    return np.asarray(found / 2)
+    matrix = matrices.triangle(rng, dtype, shape) - 2 * np.eye(shape[-1])
+    return np.asarray(matrix / 2)
 
 
 def _hermitian(x: Any) -> Any:

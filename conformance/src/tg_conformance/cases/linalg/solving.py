@@ -144,11 +144,11 @@ def logs(a: Any) -> Any:
 
 def permuted(a: Any) -> Any:
     """The determinant as the sum over permutations, for which matrices may be singular."""
-    found = 0 * a[..., 0, 0]
+    determinant = 0 * a[..., 0, 0]
     for order in itertools.permutations(range(a.shape[-1])):
         sign = np.linalg.det(np.eye(a.shape[-1])[list(order)]).round()
-        found = found + sign * np.prod(np.stack([a[..., i, k] for i, k in enumerate(order)]), 0)
-    return found
+        determinant = determinant + sign * np.prod(np.stack([a[..., i, k] for i, k in enumerate(order)]), 0)
+    return determinant
 
 
 def of_one(a: Any) -> Any:

@@ -22,22 +22,22 @@ NAN: Final = float("nan")
 
 def whole(a: Any, trans: int, lower: bool, unit: bool) -> Any:
     """The matrix that is meant."""
-    found = np.tril(a) if lower else np.triu(a)
+    matrix = np.tril(a) if lower else np.triu(a)
     if unit:
         one = np.eye(a.shape[-1], dtype=bool)
-        found = np.where(one, 1, found)
-    return (found, np.swapaxes(found, -1, -2), matrices.adjoint(found))[trans]
+        matrix = np.where(one, 1, matrix)
+    return (matrix, np.swapaxes(matrix, -1, -2), matrices.adjoint(matrix))[trans]
 
 
 def systems() -> Iterator[Case]:
     """Every way to read a triangle."""
     for trans, lower, unit in itertools.product((0, 1, 2), (False, True), (False, True)):
         yield Case(
-            lambda a, b, given=(trans, lower, unit): tg.linalg.solve_triangular(a, b, *given),
+            lambda a, b, flags=(trans, lower, unit): tg.linalg.solve_triangular(a, b, *flags),
             [any_dtype("b", "n", "n", values=matrices.triangle), any_dtype("b", "n", "k")],
             name=f"solve_triangular trans {trans} lower {lower} unit {unit}",
             dtypes=DTYPES if unit == lower else ("float64", "complex64"),
-            oracle=lambda a, b, given=(trans, lower, unit): matrices.solve(whole(a, *given), b),
+            oracle=lambda a, b, flags=(trans, lower, unit): matrices.solve(whole(a, *flags), b),
             condition=lambda a, b: 4 * matrices.size(b),
             accuracy=8,
             gradient=trans < 2,

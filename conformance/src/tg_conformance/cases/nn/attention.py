@@ -75,10 +75,10 @@ def _of_cotangents(q: Any, k: Any, v: Any, dy: Any, mask: Any, groups: int = 1) 
     shares = weighted(q, k, np.broadcast_to(np.eye(s, dtype=q.dtype), (*k.shape[:-2], s, s)), mask)
     slopes = dy @ np.swapaxes(v, -1, -2)
     slopes = shares * (slopes - np.sum(slopes * shares, -1, keepdims=True))
-    found = slopes @ k * scale, np.swapaxes(slopes, -1, -2) @ q * scale, np.swapaxes(shares, -1, -2) @ dy
+    cotangents = slopes @ k * scale, np.swapaxes(slopes, -1, -2) @ q * scale, np.swapaxes(shares, -1, -2) @ dy
     if groups == 1:
-        return found
-    dq, *rest = found
+        return cotangents
+    dq, *rest = cotangents
     return dq, *(np.sum(x.reshape(*x.shape[:-3], -1, groups, *x.shape[-2:]), -3) for x in rest)
 
 
@@ -90,8 +90,8 @@ def _pulled(name: str, inputs: Any, *, groups: int = 1, is_causal: bool = False,
         return tg.grad(tg.sum(y * dy), [q, k, v])
 
     def want(q: Any, k: Any, v: Any, dy: Any, mask: Any = None) -> Any:
-        given = np.zeros((q.shape[-2], k.shape[-2])) if mask is None else mask
-        return _of_cotangents(q, k, v, dy, _alone(given, is_causal=is_causal), groups)
+        full_mask = np.zeros((q.shape[-2], k.shape[-2])) if mask is None else mask
+        return _of_cotangents(q, k, v, dy, _alone(full_mask, is_causal=is_causal), groups)
 
     return Case(
         found,

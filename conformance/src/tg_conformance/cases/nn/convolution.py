@@ -31,9 +31,9 @@ def wide(x: Any) -> Any:
     return x.astype(np.float64) if x.dtype == np.float16 else x
 
 
-def each(given: Any, axes: int) -> tuple[Any, ...]:
+def each(value: Any, axes: int) -> tuple[Any, ...]:
     """One for each axis."""
-    return tuple(given) if isinstance(given, tuple) else (given,) * axes
+    return tuple(value) if isinstance(value, tuple) else (value,) * axes
 
 
 def convolved(
@@ -150,10 +150,10 @@ def backwards() -> Iterator[Case]:
         if axes != 2 and len(options) != 2:
             continue
         groups = options.get("groups", 1)
-        given = {"output_padding" if k == "more" else k: v for k, v in options.items()}
+        keywords = {"output_padding" if k == "more" else k: v for k, v in options.items()}
         fn = getattr(tg.nn, f"conv_transpose{axes}d")
         yield Case(
-            lambda x, w, bias, fn=fn, given=given: fn(x, w, bias, **given),
+            lambda x, w, bias, fn=fn, keywords=keywords: fn(x, w, bias, **keywords),
             [f64(2, 4, *LENGTHS[axes]), f64(4, 6 // groups, *KERNELS[axes]), f64(6)],
             name=f"conv_transpose{axes}d {', '.join(f'{k} {v}' for k, v in options.items()) or 'plain'}",
             oracle=lambda x, w, bias, options=options: transposed(x, w, bias, **options),

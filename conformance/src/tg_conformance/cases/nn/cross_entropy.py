@@ -41,9 +41,9 @@ def _of_labels(x: Any, labels: Any) -> Any:
 
 
 def _weighted(x: Any, labels: Any, smoothing: float = 0.0) -> Any:
-    w, kept = np.array(WEIGHT), labels >= 0
-    shares = np.where(kept, w[np.maximum(labels, 0)], 0)
-    spread = np.where(kept, -np.sum(w * _log_softmax(x), 1), 0) / x.shape[1]
+    w, valid = np.array(WEIGHT), labels >= 0
+    shares = np.where(valid, w[np.maximum(labels, 0)], 0)
+    spread = np.where(valid, -np.sum(w * _log_softmax(x), 1), 0) / x.shape[1]
     losses = shares * _picked(_log_softmax(x), labels)
     return np.sum((1 - smoothing) * losses + smoothing * spread) / np.sum(shares)
 
@@ -61,8 +61,8 @@ def sizes(x: Any, *others: Any) -> Any:
 
 def loss(name: str, subject: Any, oracle: Any, *inputs: Any, **facts: Any) -> Case:
     """A case of one loss whose rounding is relative to `sizes`."""
-    given = {"condition": lambda *arrays: np.full(np.shape(oracle(*arrays)), sizes(*arrays))}
-    return Case(subject, list(inputs), name=name, oracle=oracle, **{**FACTS, **given, **facts})
+    defaults = {"condition": lambda *arrays: np.full(np.shape(oracle(*arrays)), sizes(*arrays))}
+    return Case(subject, list(inputs), name=name, oracle=oracle, **{**FACTS, **defaults, **facts})
 
 
 SHARES: Final = f64("n", "m", low=0.1, high=0.9)

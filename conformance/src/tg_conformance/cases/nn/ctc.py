@@ -25,12 +25,12 @@ def becomes(path: tuple[int, ...]) -> list[int]:
 
 def losses(x: Any) -> Any:
     """-log of the probability of each sample's target, from all paths."""
-    found = []
+    values = []
     for k, (target, steps, length) in enumerate(zip(TARGETS, STEPS, LENGTHS, strict=True)):
         paths = [p for p in itertools.product(range(3), repeat=steps) if becomes(p) == target[:length]]
         likely = sum((np.exp(sum(x[t, k, c] for t, c in enumerate(p))) for p in paths), start=x[0, 0, 0] * 0)
-        found.append(-np.log(likely) if paths else likely)
-    return np.array(found)
+        values.append(-np.log(likely) if paths else likely)
+    return np.array(values)
 
 
 CASES: Final = of_family(

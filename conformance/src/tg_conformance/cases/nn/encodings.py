@@ -18,9 +18,9 @@ PLACES: Final = [[2, 0, 1], [1, 1, 2]]
 
 def _sums(i: Any, w: Any, y: Any) -> Any:
     """The gradient of sum(w[i] * y), without the rows that pad."""
-    found = np.zeros(w.shape, w.dtype)
-    np.add.at(found, i, y * (i != 1)[..., None])
-    return found
+    gradient = np.zeros(w.shape, w.dtype)
+    np.add.at(gradient, i, y * (i != 1)[..., None])
+    return gradient
 
 
 def _angles(p: Any, n: int, base: float = 10000.0) -> Any:

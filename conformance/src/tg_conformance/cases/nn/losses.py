@@ -42,8 +42,8 @@ def sizes(x: Any, *others: Any) -> Any:
 
 def loss(name: str, subject: Any, oracle: Any, *inputs: Any, **facts: Any) -> Case:
     """A case of one loss whose rounding is relative to `sizes`."""
-    given = {"condition": lambda *arrays: np.full(np.shape(oracle(*arrays)), sizes(*arrays))}
-    return Case(subject, list(inputs), name=name, oracle=oracle, **{**FACTS, **given, **facts})
+    defaults = {"condition": lambda *arrays: np.full(np.shape(oracle(*arrays)), sizes(*arrays))}
+    return Case(subject, list(inputs), name=name, oracle=oracle, **{**FACTS, **defaults, **facts})
 
 
 PAIR: Final = (f64("n", "m"), f64("n", "m"))

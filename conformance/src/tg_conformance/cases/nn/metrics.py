@@ -18,10 +18,10 @@ POSITIVE: Final = fixed([True, False, True, True, False, False, True, False], "b
 TIED: Final = fixed([0.5, 0.5, 1.0, 0.25, 0.25, -1.0, 0.5, 2.0])
 
 
-def f1_scores(found: Any, labels: Any) -> Any:
+def f1_scores(predictions: Any, labels: Any) -> Any:
     """The score of each of four classes."""
-    hits = np.array([np.sum((found == k) & (labels == k)) for k in range(4)])
-    both = np.array([np.sum(found == k) + np.sum(labels == k) for k in range(4)])
+    hits = np.array([np.sum((predictions == k) & (labels == k)) for k in range(4)])
+    both = np.array([np.sum(predictions == k) + np.sum(labels == k) for k in range(4)])
     return 2 * hits / np.maximum(both, 1)
 
 

@@ -37,8 +37,8 @@ def _routed(logits: Any, k: int, capacity: int, *, normalize: bool) -> tuple[Any
 
 
 def _groups(logits: Any, k: int, capacity: int, *, normalize: bool) -> tuple[Any, ...]:
-    found = [_routed(group, k, capacity, normalize=normalize) for group in logits]
-    return tuple(np.stack(one) for one in zip(*found, strict=True))
+    routes = [_routed(group, k, capacity, normalize=normalize) for group in logits]
+    return tuple(np.stack(one) for one in zip(*routes, strict=True))
 
 
 WRITTEN: Final = (

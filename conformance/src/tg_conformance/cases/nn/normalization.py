@@ -58,8 +58,8 @@ def _sums(x: Any, w: Any, dy: Any) -> tuple[Any, ...]:
 
 def with_size(name: str, subject: Any, oracle: Any, *inputs: Any, **facts: Any) -> Case:
     """A case of one result whose rounding is relative to `size`."""
-    given = {"condition": lambda *arrays: np.broadcast_to(size(*arrays), np.shape(oracle(*arrays)))}
-    return Case(subject, list(inputs), name=name, oracle=oracle, **{**FACTS, **given, **facts})
+    defaults = {"condition": lambda *arrays: np.broadcast_to(size(*arrays), np.shape(oracle(*arrays)))}
+    return Case(subject, list(inputs), name=name, oracle=oracle, **{**FACTS, **defaults, **facts})
 
 
 CASES: Final = of_family(

@@ -43,13 +43,13 @@ def parts(
         yield place, x[(slice(None), slice(None), *np.ix_(*chosen))], entries
 
 
-def pooled(x: Any, fn: Callable[[Any, int], Any], *given: Any, **options: Any) -> Any:
+def pooled(x: Any, fn: Callable[[Any, int], Any], *args: Any, **options: Any) -> Any:
     """A function of the elements of each window and how many entries it has."""
-    found = {place: fn(one, entries) for place, one, entries in parts(x, *given, **options)}
-    sizes = [n + 1 for n in max(found)]
-    first = next(iter(found.values()))
+    by_place = {place: fn(one, entries) for place, one, entries in parts(x, *args, **options)}
+    sizes = [n + 1 for n in max(by_place)]
+    first = next(iter(by_place.values()))
     y = np.zeros((*x.shape[:2], *sizes), first.dtype)
-    for place, value in found.items():
+    for place, value in by_place.items():
         at: Any = (slice(None), slice(None), *place)
         y[at] = value
     return y
@@ -60,19 +60,19 @@ def axes_of(x: Any) -> tuple[int, ...]:
     return tuple(range(2, x.ndim))
 
 
-def largest(x: Any, *given: Any, **options: Any) -> Any:
+def largest(x: Any, *args: Any, **options: Any) -> Any:
     """The largest of each window."""
-    return pooled(x, lambda one, entries: one.max(axes_of(one)), *given, **options)
+    return pooled(x, lambda one, entries: one.max(axes_of(one)), *args, **options)
 
 
-def mean(x: Any, *given: Any, **options: Any) -> Any:
+def mean(x: Any, *args: Any, **options: Any) -> Any:
     """The mean of each window, zeros of the padding among its entries."""
-    return pooled(x, lambda one, entries: one.sum(axes_of(one)) / entries, *given, **options)
+    return pooled(x, lambda one, entries: one.sum(axes_of(one)) / entries, *args, **options)
 
 
-def inner_mean(x: Any, *given: Any, **options: Any) -> Any:
+def inner_mean(x: Any, *args: Any, **options: Any) -> Any:
     """The mean of the elements of each window."""
-    return pooled(x, lambda one, entries: one.mean(axes_of(one)), *given, **options)
+    return pooled(x, lambda one, entries: one.mean(axes_of(one)), *args, **options)
 
 
 WINDOWS: Final[tuple[tuple[int, int, int, int, bool], ...]] = (
@@ -90,28 +90,28 @@ def windows() -> Iterator[Case]:
     for axes, (window, stride, padding, dilation, ceil) in itertools.product((1, 2, 3), WINDOWS):
         if axes != 2 and (padding, ceil) != (1, False):
             continue
-        given = (window, stride, padding, dilation)
+        args = (window, stride, padding, dilation)
         name = f"{axes}d window {window} stride {stride} padding {padding} dilation {dilation}{' ceil' * ceil}"
         dtypes = DTYPES if axes == 2 and stride == 2 and not ceil else ("float64",)
         fn, average = getattr(tg.nn, f"max_pool{axes}d"), getattr(tg.nn, f"avg_pool{axes}d")
         yield Case(
-            lambda x, fn=fn, given=given, ceil=ceil: fn(x, *given, ceil_mode=ceil),
+            lambda x, fn=fn, args=args, ceil=ceil: fn(x, *args, ceil_mode=ceil),
             [any_dtype(*SHAPES[axes])],
             name=f"max_pool{name}",
             dtypes=dtypes,
             layouts=VIEWS,
-            oracle=lambda x, given=given, ceil=ceil: largest(x, *given, ceil=ceil),
+            oracle=lambda x, args=args, ceil=ceil: largest(x, *args, ceil=ceil),
             accuracy=0,
             gradient=True,
         )
         if dilation == 1:
             yield Case(
-                lambda x, fn=average, given=given, ceil=ceil: fn(x, *given[:3], ceil_mode=ceil),
+                lambda x, fn=average, args=args, ceil=ceil: fn(x, *args[:3], ceil_mode=ceil),
                 [f64(*SHAPES[axes])],
                 name=f"avg_pool{name}",
                 layouts=VIEWS,
-                oracle=lambda x, given=given, ceil=ceil: mean(x, *given[:3], ceil=ceil),
-                condition=lambda x, given=given, ceil=ceil: 8 * mean(abs(x), *given[:3], ceil=ceil),
+                oracle=lambda x, args=args, ceil=ceil: mean(x, *args[:3], ceil=ceil),
+                condition=lambda x, args=args, ceil=ceil: 8 * mean(abs(x), *args[:3], ceil=ceil),
                 accuracy=1,
                 gradient=True,
             )

@@ -40,11 +40,11 @@ def _layer(kind: str, x: Any, w: Any, u: Any, b: Any = 0.0, d: Any = 0.0, begin:
     """The results of all steps along the first axis, and the last states."""
     step, count = STEPS[kind]
     h = [np.zeros((*x.shape[1:-1], u.shape[-1]), x.dtype)] * count if begin is None else begin
-    found = []
+    outputs = []
     for slices in x[::way]:
         h = step(slices @ w.T + b, h[0] @ u.T + d, h)
-        found.append(h[0])
-    return np.stack(found[::way]), h
+        outputs.append(h[0])
+    return np.stack(outputs[::way]), h
 
 
 def _equations(kind: str, gates: int) -> Case:

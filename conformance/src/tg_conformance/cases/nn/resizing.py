@@ -39,11 +39,11 @@ def cubic(r: float, slope: float) -> float:
 
 def weights(n: int, m: int, method: str, *, antialias: bool, convention: str) -> Any:
     """The matrix (m, n) of one axis."""
-    found = np.zeros((m, n))
+    matrix = np.zeros((m, n))
     for i in range(m):
         middle = (i + 0.5) * n / m - 0.5
         if method == "nearest":
-            found[i, i * n // m if convention == "torch" else math.floor((i + 0.5) * n / m)] = 1
+            matrix[i, i * n // m if convention == "torch" else math.floor((i + 0.5) * n / m)] = 1
             continue
         scale = max(n / m, 1.0) if antialias else 1.0
         slope = -0.5 if antialias or convention == "jax" else -0.75
@@ -53,9 +53,9 @@ def weights(n: int, m: int, method: str, *, antialias: bool, convention: str) ->
             weight = triangle(r) if method == "bilinear" else cubic(r, slope)
             is_outside = not 0 <= j < n
             if not (is_outside and convention == "jax" and method == "bicubic"):
-                found[i, min(max(j, 0), n - 1)] += weight
-        found[i] /= found[i].sum()
-    return found
+                matrix[i, min(max(j, 0), n - 1)] += weight
+        matrix[i] /= matrix[i].sum()
+    return matrix
 
 
 def resized(x: Any, size: tuple[int, ...], method: str, **options: Any) -> Any:

@@ -48,8 +48,8 @@ METHODS: Final[list[tuple[Any, Any, tuple[float, ...]]]] = [
 
 def _one_by_one(key: Any, shift: Any) -> tuple[Any, ...]:
     own = [int(word) for word in bits(number(key), (COUNT,), 64)]
-    found = (np.array([method(*given, word) for word in own]) for _, method, given in METHODS)
-    return tuple(np.where(np.isnan(v), -1, v).astype("int64") for v in found)
+    draws = (np.array([method(*parameters, word) for word in own]) for _, method, parameters in METHODS)
+    return tuple(np.where(np.isnan(v), -1, v).astype("int64") for v in draws)
 
 
 WRITTEN: Final = (

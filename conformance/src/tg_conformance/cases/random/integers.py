@@ -26,8 +26,8 @@ def _integers(key: Any, low: int, high: int, shape: tuple[int, ...], dtype: str)
     first, second = (bits(threefry(number(key), k), shape, width).astype(object) for k in range(2))
     mask = (1 << width) - 1
     weight = ((1 << width // 2) % span) ** 2 & mask
-    found = second if span > mask else ((first % span) * (weight % span) + second % span & mask) % span
-    return np.asarray(found + low, object).astype(dtype)
+    offsets = second if span > mask else ((first % span) * (weight % span) + second % span & mask) % span
+    return np.asarray(offsets + low, object).astype(dtype)
 
 
 def _order(key: Any, n: int, sorts: int) -> Any:

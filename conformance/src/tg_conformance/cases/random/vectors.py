@@ -39,13 +39,13 @@ def _categories(key: Any, p: Any) -> tuple[Any, Any]:
 
 def _counts(key: Any, n: Any, p: Any) -> Any:
     own = bits(number(key), (*n.shape, len(p)), 64)
-    found = np.zeros(own.shape, np.int64)
+    counts = np.zeros(own.shape, np.int64)
     for j, rest in enumerate(n):
         for k in range(len(p)):
             share = p[k] / p[k:].sum()
-            found[j, k] = binomial(float(rest), float(share), int(own[j, k]))
-            rest -= found[j, k]  # noqa: PLW2901 (what is left for the next one)
-    return found
+            counts[j, k] = binomial(float(rest), float(share), int(own[j, k]))
+            rest -= counts[j, k]  # noqa: PLW2901 (what is left for the next one)
+    return counts
 
 
 WRITTEN: Final = (

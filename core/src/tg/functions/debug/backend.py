@@ -52,12 +52,12 @@ def check(
         DebugError: an output differs: the node whose rule differs alone, where there is one.
     """
     for k, (want, got) in enumerate(zip(wanted, outputs, strict=True)):
-        found = _compared(k, np.asarray(want), np.asarray(got), lambda k=k: owed()[k])  # type: ignore[misc]
-        if found is not None:
+        mismatch = _compared(k, np.asarray(want), np.asarray(got), lambda k=k: owed()[k])  # type: ignore[misc]
+        if mismatch is not None:
             _blame_a_node(frozen, variables, values, setting)
-            rows = [*report.output_rows(frozen, k), *report.difference_rows(found)]
+            rows = [*report.output_rows(frozen, k), *report.difference_rows(mismatch)]
             hint = "each node alone gives what the reference gives: the fault is in what the backend makes of several"
-            raise DebugError(message(f"backend {setting.choice.name!r}: output {k}: {found.what}", *rows, hint=hint))
+            raise DebugError(message(f"backend {setting.choice.name!r}: output {k}: {mismatch.what}", *rows, hint=hint))
 
 
 def _compared(k: int, want: Array, got: Array, owed: Callable[[], Array]) -> Difference | None:
@@ -97,10 +97,14 @@ def _blame_a_node(frozen: FrozenGraph, variables: Mapping[int, Variable], values
                 noisy(node.op, operands, [np.asarray(want if b is None else b) for b in base], rng) for _ in range(RUNS)
             ]
             size = np.maximum.reduce([gap(want, run[place]) for run in runs])
-            found = _compared(place, want, np.asarray(got[place]), lambda size=size: size)  # type: ignore[misc]
-            if found is not None:
-                rows = [*node_lines(frozen, number), *report.difference_rows(found), *cut.operand_rows(node, found)]
-                text = f"backend {setting.choice.name!r}: its rule for {node.op.name}: {found.what}"
+            mismatch = _compared(place, want, np.asarray(got[place]), lambda size=size: size)  # type: ignore[misc]
+            if mismatch is not None:
+                rows = [
+                    *node_lines(frozen, number),
+                    *report.difference_rows(mismatch),
+                    *cut.operand_rows(node, mismatch),
+                ]
+                text = f"backend {setting.choice.name!r}: its rule for {node.op.name}: {mismatch.what}"
                 raise DebugError(message(text, *rows))
 
 
@@ -124,11 +128,11 @@ class _Cut:
 
     def _alone(self, n: int) -> tuple[Variable, ...]:
         node = self.frozen.nodes[n]
-        found = apply(node.op, [self._operand(k) for k in node.inputs])
-        for k, v in zip(node.outputs, found, strict=True):
+        results = apply(node.op, [self._operand(k) for k in node.inputs])
+        for k, v in zip(node.outputs, results, strict=True):
             if v.type == TensorType("int64"):
                 self._scalars[k] = v
-        return found
+        return results
 
     def _operand(self, number: int) -> Variable:
         constant = self.frozen.constant(number)
@@ -158,11 +162,11 @@ class _Cut:
         flat = iter(programs.run(arrays, (), ran))
         return [tuple(next(flat) for _ in made) for made in self.results]
 
-    def operand_rows(self, node: Any, found: Difference) -> list[tuple[str, str]]:
+    def operand_rows(self, node: Any, mismatch: Difference) -> list[tuple[str, str]]:
         """The operands of a node at the place of a difference."""
         rows = []
         for k, number in enumerate(node.inputs[: report.OPERANDS]):
             array = self.array(number)
-            place = report.place_in(array, found.place) if node.op.pointwise else None
+            place = report.place_in(array, mismatch.place) if node.op.pointwise else None
             rows.append((f"operand {k}", f"%{number} = {report.element(array, place)}"))
         return rows

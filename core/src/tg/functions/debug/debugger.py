@@ -136,11 +136,11 @@ class Debugger:
     def _check_entry(self, entry: Entry, values: Values) -> None:
         kind = self._kind(entry)
         try:
-            found = broken(kind, entry.old, entry.new, values)
+            mismatch = broken(kind, entry.old, entry.new, values)
         except Exception as error:  # noqa: BLE001 (whatever an op raises)
             self._raises(entry, kind, values, error)
-        if found is not None:
-            self._differs(entry, kind, values, found)
+        if mismatch is not None:
+            self._differs(entry, kind, values, mismatch)
 
     def _kind(self, entry: Entry) -> str:
         """The class that a replacement must keep the promise of."""
@@ -148,8 +148,8 @@ class Debugger:
             return EXACT
         if entry.name == INNER:
             return self._inner_kind(entry)
-        found = self._about.get(entry.name)
-        return found.kind if found is not None else REASSOCIATES  # an expansion rounds in its own way
+        rule = self._about.get(entry.name)
+        return rule.kind if rule is not None else REASSOCIATES  # an expansion rounds in its own way
 
     def _inner_kind(self, entry: Entry) -> str:
         """The weakest class of what was replaced inside."""
@@ -160,9 +160,13 @@ class Debugger:
             kinds.update(self._kind(e) for e in (journal.entries if journal is not None else ()))
         return max(kinds - {DROPS_ERROR} or {EXACT}, key=KINDS.index)
 
-    def _differs(self, entry: Entry, kind: str, values: Values, found: Difference) -> NoReturn:
-        rows = [*self._rows(entry), *report.difference_rows(found), *report.operand_rows(entry, values, found.place)]
-        text = f"{self._title(entry, kind)}: {found.what}"
+    def _differs(self, entry: Entry, kind: str, values: Values, mismatch: Difference) -> NoReturn:
+        rows = [
+            *self._rows(entry),
+            *report.difference_rows(mismatch),
+            *report.operand_rows(entry, values, mismatch.place),
+        ]
+        text = f"{self._title(entry, kind)}: {mismatch.what}"
         raise DebugError(message(text, *rows, hint=self._hint(entry)))
 
     def _raises(self, entry: Entry, kind: str, values: Values, error: Exception) -> NoReturn:
@@ -188,10 +192,10 @@ class Debugger:
         """Where every rewrite was exact, the outputs must be those of the expression as it was written."""
         if all(self._kind(e) == EXACT for e in self._journal.entries):
             for k, (v, w) in enumerate(zip(self._outputs, self._journal.outputs, strict=True)):
-                found = broken(EXACT, (v,), (w,), values)
-                if found is not None:
-                    rows = [("before", str(found.before)), ("after", str(found.after))]
-                    text = f"rewriting: output {k} differs at {list(found.place)} though no rewrite changed a value"
+                mismatch = broken(EXACT, (v,), (w,), values)
+                if mismatch is not None:
+                    rows = [("before", str(mismatch.before)), ("after", str(mismatch.after))]
+                    text = f"rewriting: output {k} differs at {list(mismatch.place)} though no rewrite changed a value"
                     raise DebugError(message(text, *rows))
 
     def _check_lowered(self, one: Lowered, arrays: Sequence[Array], owed: Callable[[], list[Array]]) -> None:
@@ -203,9 +207,9 @@ class Debugger:
             if wrong.any():
                 wrong &= ~close(old, new, owed()[k])
             if wrong.any():
-                found = difference(k, old, new, wrong)
-                text = f"lowering {one.name} ({about.kind}): {found.what}"
-                rows = [*report.output_rows(one.before, k), *report.difference_rows(found), ("why", about.why)]
+                mismatch = difference(k, old, new, wrong)
+                text = f"lowering {one.name} ({about.kind}): {mismatch.what}"
+                rows = [*report.output_rows(one.before, k), *report.difference_rows(mismatch), ("why", about.why)]
                 raise DebugError(message(text, *rows, hint=report.leave_out(one.name)))
 
     def _owed(self, values: Values) -> Callable[[], list[Array]]:
@@ -214,7 +218,7 @@ class Debugger:
         @functools.cache
         def owed() -> list[Array]:
             outputs = self._journal.outputs
-            applies = tuple(node for node, _ in sorted_applies(outputs, known=self._inputs))
+            applies = tuple(node for node, _ in sorted_applies(outputs, boundary=self._inputs))
             return spread(values, Region(applies, ()), outputs, RUNS)
 
         return owed
@@ -224,10 +228,10 @@ def _assumed(
     results: Sequence[Variable], imported: dict[int, Variable]
 ) -> list[tuple[Variable, frozenset[str], Loc | None]]:
     """The values of a graph of which facts were promised, with the names and the user's lines."""
-    found = []
+    promises = []
     for node, _ in sorted_applies(results):
         names: frozenset[str] = getattr(node.op, "assumed_facts", frozenset())
         value = imported.get(id(node.inputs[0])) if names else None
         if value is not None:
-            found.append((value, names, node.loc))
-    return found
+            promises.append((value, names, node.loc))
+    return promises

@@ -99,8 +99,8 @@ def _is_reordered(old: Region, new: Region) -> bool:
 
 def _work(region: Region) -> dict[object, Op]:
     """The ops of a region that compute something, by function or class."""
-    found = [node.op for node in region.applies if type(node.op).__name__ not in MOVES]
-    return {op.rule_key if is_elementwise(op.rule_key) else type(op): op for op in found}
+    ops = [node.op for node in region.applies if type(node.op).__name__ not in MOVES]
+    return {op.rule_key if is_elementwise(op.rule_key) else type(op): op for op in ops}
 
 
 def _depends_on_layout(op: Op) -> bool:
@@ -140,9 +140,9 @@ def within(
     (first,), (second,) = spread(values, old, (v,), RUNS), spread(values, new, (w,), RUNS)
     left = out_of_range(values, old, v) | out_of_range(values, new, w)
     nan_before, nan_after = np.isnan(wide(before)), np.isnan(wide(after))
-    given = [wide(a) for a in map(np.asarray, map(values.of, (*old.leaves, *new.leaves))) if is_inexact(a)]
-    infinite = any(np.isinf(a).any() for a in given)
-    hidden = nan_before & (hides or (infinite and not any(np.isnan(a).any() for a in given)))
+    leaves = [wide(a) for a in map(np.asarray, map(values.of, (*old.leaves, *new.leaves))) if is_inexact(a)]
+    infinite = any(np.isinf(a).any() for a in leaves)
+    hidden = nan_before & (hides or (infinite and not any(np.isnan(a).any() for a in leaves)))
     allowed = np.where(nan_after & ~nan_before, infinite, close(before, after, first + second) | left | hidden)
     return np.asarray(wrong & ~allowed)
 

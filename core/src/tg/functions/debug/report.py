@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 OPERANDS: Final = 6  # how many a message shows
 
 
-def difference_rows(found: Difference) -> Rows:
+def difference_rows(mismatch: Difference) -> Rows:
     """Where two values differ first, and both."""
-    where = f"{list(found.place)}, " if found.place else ""
-    count = f"{found.many} of {found.size} element{'s' * (found.size != 1)}"
+    where = f"{list(mismatch.place)}, " if mismatch.place else ""
+    count = f"{mismatch.many} of {mismatch.size} element{'s' * (mismatch.size != 1)}"
     return [
-        ("at", f"{where}{count} differ{'s' * (found.many == 1)}"),
-        ("before", str(found.before)),
-        ("after", str(found.after)),
+        ("at", f"{where}{count} differ{'s' * (mismatch.many == 1)}"),
+        ("before", str(mismatch.before)),
+        ("after", str(mismatch.after)),
     ]
 
 
@@ -59,8 +59,8 @@ def place_in(array: Array, index: tuple[int, ...]) -> tuple[int, ...] | None:
     if array.ndim > len(index):
         return None
     tail = index[len(index) - array.ndim :]
-    found = tuple(0 if n == 1 else i for n, i in zip(array.shape, tail, strict=True))
-    return found if all(i < n for i, n in zip(found, array.shape, strict=True)) else None
+    place = tuple(0 if n == 1 else i for n, i in zip(array.shape, tail, strict=True))
+    return place if all(i < n for i, n in zip(place, array.shape, strict=True)) else None
 
 
 def shown(array: Array) -> str:

@@ -56,8 +56,8 @@ def limits(dtype: np.dtype[Any]) -> Limits:
     import ml_dtypes
 
     real = {"complex64": np.dtype("float32"), "complex128": np.dtype("float64")}.get(dtype_name(dtype), dtype)
-    found = ml_dtypes.finfo(real)  # type: ignore[no-untyped-call]
-    return Limits(float(found.eps), float(found.tiny), float(found.smallest_subnormal))
+    info = ml_dtypes.finfo(real)  # type: ignore[no-untyped-call]
+    return Limits(float(info.eps), float(info.tiny), float(info.smallest_subnormal))
 
 
 def is_inexact(x: Array) -> bool:
@@ -88,10 +88,10 @@ def noisy(op: Op, operands: Sequence[Array], results: Sequence[Array], rng: np.r
         return list(results)
     factors = type(op).__name__ in FACTORS
     sizes = _terms(op, operands) if not (op.pointwise or factors) else None
-    found = []
+    values = []
     for k, y in enumerate(results):
         if not is_inexact(y) or not y.size:
-            found.append(y)
+            values.append(y)
             continue
         ulps = getattr(op.rule_key, "accuracy", ACCURACY)
         size = np.abs(wide(y))
@@ -99,8 +99,8 @@ def noisy(op: Op, operands: Sequence[Array], results: Sequence[Array], rng: np.r
             ulps, size = ulps + _length(operands, y), np.maximum(size, sizes[k])
         if factors:
             ulps, size = ulps + operands[0].shape[-1], _of_matrices(size)
-        found.append(_moved(y, ulps, size, rng))
-    return found
+        values.append(_moved(y, ulps, size, rng))
+    return values
 
 
 def _of_matrices(size: Array) -> Array:
@@ -113,10 +113,10 @@ def _terms(op: Op, operands: Sequence[Array]) -> list[Array] | None:
     """The sizes of the terms of a sum: what the op makes of the operands' sizes."""
     try:
         with np.errstate(all="ignore"):
-            found = op.perform(*(np.abs(x).astype(x.dtype) if is_inexact(x) else x for x in operands))
+            sums = op.perform(*(np.abs(x).astype(x.dtype) if is_inexact(x) else x for x in operands))
     except Exception:  # noqa: BLE001 (an op that needs signs has no such sizes)
         return None
-    return [np.nan_to_num(np.abs(wide(y)), nan=0.0, posinf=0.0) for y in found]
+    return [np.nan_to_num(np.abs(wide(y)), nan=0.0, posinf=0.0) for y in sums]
 
 
 def _length(operands: Sequence[Array], result: Array) -> float:
@@ -135,8 +135,8 @@ def _moved(y: Array, ulps: float, size: Array, rng: np.random.Generator) -> Arra
             noise = noise + 1j * (_signs(y.shape, rng) * step)
         before = wide(y)
         moved = (before + noise).astype(y.dtype)
-        kept = np.isfinite(before) & np.isfinite(wide(moved))
-        return moved if kept.all() else np.asarray(np.where(kept, moved, y))
+        finite = np.isfinite(before) & np.isfinite(wide(moved))
+        return moved if finite.all() else np.asarray(np.where(finite, moved, y))
 
 
 def _signs(shape: tuple[int, ...], rng: np.random.Generator) -> Array:
@@ -146,10 +146,10 @@ def _signs(shape: tuple[int, ...], rng: np.random.Generator) -> Array:
 
 def left_range(op: Op, operands: Sequence[Array], results: Sequence[Array]) -> list[Array]:
     """Where results of finite operands are infinite, subnormal though no operand is, or 0 though none is 0."""
-    found = []
+    masks = []
     for y in results:
         if not is_inexact(y) or not y.size:
-            found.append(np.zeros(y.shape, bool))
+            masks.append(np.zeros(y.shape, bool))
             continue
         floating = [x for x in operands if is_inexact(x)]
         with np.errstate(all="ignore"):
@@ -166,8 +166,8 @@ def left_range(op: Op, operands: Sequence[Array], results: Sequence[Array]) -> l
                 for x in floating:
                     large = large & np.isfinite(wide(x)).all(axis=axes)
                 small = small & (type(op).__name__ == "Softmax" or (rounds(op) and _has_no_zero(floating)))
-        found.append(large | small)
-    return found
+        masks.append(large | small)
+    return masks
 
 
 def _has_no_zero(operands: Sequence[Array]) -> bool:

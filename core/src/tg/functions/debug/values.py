@@ -51,8 +51,8 @@ class Values:
     def _known(self, v: Variable) -> Array:
         if isinstance(v, Constant):
             return v.data
-        found = self._leaves.get(id(v))
-        return self._made[id(v.apply)][v.index] if found is None else found
+        array = self._leaves.get(id(v))
+        return self._made[id(v.apply)][v.index] if array is None else array
 
     def _compute(self, roots: list[Variable]) -> None:
         stack = list(roots)
@@ -73,23 +73,23 @@ class Values:
 
     def again(self, region: Region, roots: Sequence[Variable], change: Change) -> list[Array]:
         """The values of some roots with what is inside a region computed anew, each result changed."""
-        made: dict[int, Sequence[Array]] = {}
+        results_of: dict[int, Sequence[Array]] = {}
 
         def value(v: Variable) -> Array:
-            inner = made.get(id(v.apply)) if v.apply is not None else None
+            inner = results_of.get(id(v.apply)) if v.apply is not None else None
             return self.of(v) if inner is None else inner[v.index]
 
         for node in region.applies:
             operands = [value(u) for u in node.inputs]
-            made[id(node)] = change(node, operands, performed(node, operands))
+            results_of[id(node)] = change(node, operands, performed(node, operands))
         return [value(v) for v in roots]
 
 
 def performed(node: Apply, operands: Sequence[Array]) -> tuple[Array, ...]:
     """The results of a node for NumPy arrays, contiguous: the order of NumPy's sums depends on strides."""
     with np.errstate(all="ignore"):
-        found = node.op.perform(*operands)
-    return tuple(np.ascontiguousarray(y).reshape(np.shape(y)) for y in found)
+        results = node.op.perform(*operands)
+    return tuple(np.ascontiguousarray(y).reshape(np.shape(y)) for y in results)
 
 
 class Region(NamedTuple):
@@ -113,15 +113,15 @@ def regions(old: Sequence[Variable], new: Sequence[Variable]) -> tuple[Region, R
 
 def _near(values: Iterable[Variable]) -> dict[int, Variable]:
     """The nearest values below some, and they themselves."""
-    found: dict[int, Variable] = {}
+    near: dict[int, Variable] = {}
     queue = list(values)
     for v in queue:
-        if len(found) >= NEAR:
+        if len(near) >= NEAR:
             break
-        if id(v) not in found:
-            found[id(v)] = v
+        if id(v) not in near:
+            near[id(v)] = v
             queue.extend(v.inputs)
-    return found
+    return near
 
 
 def _frontier(near: dict[int, Variable]) -> set[int]:
@@ -132,11 +132,11 @@ def _frontier(near: dict[int, Variable]) -> set[int]:
 def _region(roots: Sequence[Variable], common: Sequence[Variable], frontier: set[int]) -> Region:
     near = {id(v): v for v in common}
     stops = [*common, *(v for v in _near(roots).values() if id(v) in frontier)]
-    found = tuple(node for node, _ in sorted_applies(roots, known=stops))
-    inside = {id(node) for node in found}
-    leaves = {id(u): u for node in found for u in node.inputs if id(u.apply) not in inside}
+    applies = tuple(node for node, _ in sorted_applies(roots, boundary=stops))
+    inside = {id(node) for node in applies}
+    leaves = {id(u): u for node in applies for u in node.inputs if id(u.apply) not in inside}
     leaves.update({id(v): v for v in roots if id(v) in near})
-    return Region(found, tuple(leaves.values()))
+    return Region(applies, tuple(leaves.values()))
 
 
 def spread(values: Values, region: Region, roots: Sequence[Variable], runs: int) -> list[Array]:
@@ -163,16 +163,16 @@ def out_of_range(values: Values, region: Region, root: Variable) -> Array:
             flags[id(v.apply), v.index] = left_range(v.apply.op, operands, [np.asarray(values.of(v))])[0]
 
     def note(node: Apply, operands: Sequence[Array], results: Sequence[Array]) -> Sequence[Array]:
-        given = [flags.get((id(u.apply), u.index)) for u in node.inputs]
+        operand_flags = [flags.get((id(u.apply), u.index)) for u in node.inputs]
         own = left_range(node.op, operands, results)
         for k, (y, left) in enumerate(zip(results, own, strict=True)):
-            below = tainted(node.op, operands, given, k, y)
+            below = tainted(node.op, operands, operand_flags, k, y)
             flags[id(node), k] = left | below
         return results
 
     values.again(region, [root], note)
-    found = flags.get((id(root.apply), root.index))
-    return np.zeros(np.shape(values.of(root)), bool) if found is None else found
+    mask = flags.get((id(root.apply), root.index))
+    return np.zeros(np.shape(values.of(root)), bool) if mask is None else mask
 
 
 def tainted(op: Op, operands: Sequence[Array], flags: Sequence[Array | None], k: int, result: Array) -> Array:
@@ -202,5 +202,5 @@ def gap(before: Array, after: Array) -> Array:
         return np.where(before == after, 0.0, np.inf)
     x, y = wide(before), wide(after)
     with np.errstate(all="ignore"):
-        found = np.abs(x - y)
-        return np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, np.where(np.isfinite(found), found, np.inf))
+        distance = np.abs(x - y)
+        return np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, np.where(np.isfinite(distance), distance, np.inf))

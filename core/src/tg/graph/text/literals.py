@@ -205,6 +205,6 @@ def _put_nan(flat: Array, k: int, bits: int, dtype: str) -> None:
 
 def digest(array: Array) -> str:
     """A short hash of dtype, shape and bytes: how a text refers to a constant that stands beside it."""
-    found = hashlib.blake2b(f"{dtype_name(array.dtype)}{array.shape}".encode(), digest_size=DIGEST_BYTES)
-    found.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-    return found.hexdigest()
+    hasher = hashlib.blake2b(f"{dtype_name(array.dtype)}{array.shape}".encode(), digest_size=DIGEST_BYTES)
+    hasher.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return hasher.hexdigest()

@@ -199,34 +199,34 @@ class _Body:
 
     def _operands(self, end: str) -> list[_Value]:
         """Values up to a closing mark."""
-        found: list[_Value] = []
+        values: list[_Value] = []
         while not self.tokens.accept(end):
-            found.append(self._value())
+            values.append(self._value())
             self._separated(end)
-        return found
+        return values
 
     def _value(self) -> _Value:
-        found = self.labels.get(self.tokens.text) if self.tokens.kind == "value" else None
-        if found is None:
+        value = self.labels.get(self.tokens.text) if self.tokens.kind == "value" else None
+        if value is None:
             raise self.tokens.failure("a value that is defined above")
         self.tokens.advance()
-        return found
+        return value
 
     def _inferred(self, at: int, op: Op, operands: Sequence[_Value]) -> Sequence[TensorType]:
-        given: list[Any] = [v.symbolic for v in operands]
+        arguments: list[Any] = [v.symbolic for v in operands]
         try:
             for k in op.size_operands(len(operands)):
-                given[k] = _size(operands[k])
+                arguments[k] = _size(operands[k])
             with Requirements():
-                return op.infer(*given)
+                return op.infer(*arguments)
         except Exception as error:  # a type rule may raise anything for operands that no program gives it
             raise self.tokens.refusal(at, str(error).partition("\n")[0]) from error
 
     def _compare(self, at: int, op: Op, inferred: Sequence[TensorType], declared: Sequence[TensorType]) -> None:
         if len(inferred) == len(declared) and all(map(_agree, inferred, declared)):
             return
-        found, needed = (", ".join(str(t.static) for t in types) for types in (declared, inferred))
-        raise self.tokens.refusal(at, f"{op.name}: found the type {found}, needed {needed}")
+        actual, needed = (", ".join(str(t.static) for t in types) for types in (declared, inferred))
+        raise self.tokens.refusal(at, f"{op.name}: found the type {actual}, needed {needed}")
 
     def _check(self) -> None:
         at, condition = self.tokens.at, self._value()
@@ -243,8 +243,8 @@ class _Body:
         tokens = self.tokens
         at, quoted = tokens.at, tokens.kind == "string"
         error = self.values.string() if quoted else tokens.take("name", "an error class of tg")
-        known = getattr(errors, error, None)
-        if errors.FOREIGN not in error and not (isinstance(known, type) and issubclass(known, errors.TgError)):
+        cls = getattr(errors, error, None)
+        if errors.FOREIGN not in error and not (isinstance(cls, type) and issubclass(cls, errors.TgError)):
             raise tokens.refusal(at, f"found {error}, needed an error class of tg")
         text = self.values.string()
         hint = self.values.string() if tokens.accept("hint") else None
@@ -255,10 +255,10 @@ class _Body:
 
     def _told(self) -> tuple[int, ...]:
         """Which of the user's steps the steps of a loop are: a stride and a start, or nothing."""
-        at, found = self.tokens.at, self.values.field()
-        if not (isinstance(found, tuple) and len(found) in (0, 2) and all(type(n) is int for n in found)):
-            raise self.tokens.refusal(at, f"found {found!r}, needed a stride and a start, or ()")
-        return found
+        at, steps = self.tokens.at, self.values.field()
+        if not (isinstance(steps, tuple) and len(steps) in (0, 2) and all(type(n) is int for n in steps)):
+            raise self.tokens.refusal(at, f"found {steps!r}, needed a stride and a start, or ()")
+        return steps
 
     def _inner(self, depth: int) -> tuple[Descriptor, ...]:
         """The checks of a graph that is defined above, or descriptors one by one."""
@@ -267,11 +267,11 @@ class _Body:
         if depth == MOST_NESTED:
             raise self.tokens.refusal(self.tokens.at, f"found checks nested more than {depth} deep, needed fewer")
         self.tokens.expect("(")
-        found: list[Descriptor] = []
+        descriptors: list[Descriptor] = []
         while not self.tokens.accept(")"):
-            found.append(self._descriptor(depth + 1))
+            descriptors.append(self._descriptor(depth + 1))
             self._separated(")")
-        return tuple(found)
+        return tuple(descriptors)
 
 
 def _with_atoms(t: TensorType, number: int) -> TensorType:

@@ -157,10 +157,10 @@ def is_opaque(value: object) -> bool:
 def stated_fields(op: Op) -> list[tuple[str, object]]:
     """The fields of an op that are not equal to their defaults."""
     cls = type(op)
-    found = [(name, getattr(op, name)) for name in cls.fields]
+    fields = [(name, getattr(op, name)) for name in cls.fields]
     return [
         (name, value)
-        for name, value in found
+        for name, value in fields
         if name not in cls.defaults or exact_key(value) != exact_key(cls.defaults[name])
     ]
 

@@ -35,9 +35,9 @@ class Tokens:
         left = self.text
         space = _SPACE.match(self.source, self._next)
         self.at = space.end() if space is not None else self._next
-        found = _TOKEN.match(self.source, self.at)
-        if found is not None:
-            self.kind, self.text, self._next = str(found.lastgroup), found[0], found.end()
+        match = _TOKEN.match(self.source, self.at)
+        if match is not None:
+            self.kind, self.text, self._next = str(match.lastgroup), match[0], match.end()
         elif self.at < len(self.source):
             unfinished = self.source[self.at] == '"'
             self.kind, self.text = "", "a string without its end" if unfinished else repr(self.source[self.at])
@@ -67,8 +67,8 @@ class Tokens:
 
     def failure(self, needed: str, *, quote: bool = True, hint: str | None = None) -> TextError:
         """The error for the token at hand, saying what the place needs."""
-        found = "the end of the text" if self.kind == "end" else f"'{self.text}'" if quote else self.text
-        return self.refusal(self.at, f"found {found}, needed {needed}", hint)
+        actual = "the end of the text" if self.kind == "end" else f"'{self.text}'" if quote else self.text
+        return self.refusal(self.at, f"found {actual}, needed {needed}", hint)
 
     def refusal(self, at: int, fact: str, hint: str | None = None) -> TextError:
         """The error about the place `at`, showing the line and where in it."""

@@ -45,16 +45,16 @@ class Values:
         if name == "opaque":
             fact = f"{self.tokens.text} holds what text cannot, needed an op whose fields can be written"
             raise self.tokens.refusal(at, fact, "save the Python program that makes it")
-        known = self._named(at, name)
+        target = self._named(at, name)
         fields = self._fields() if self.tokens.accept("{") else {}
-        if is_elementwise(known) and not fields:
-            return known.op  # type: ignore[attr-defined, no-any-return]
-        if not isinstance(known, type):
+        if is_elementwise(target) and not fields:
+            return target.op  # type: ignore[attr-defined, no-any-return]
+        if not isinstance(target, type):
             raise self.tokens.refusal(
                 at, f"{name} is an elementwise function, which has no fields: found {', '.join(fields)}"
             )
         try:
-            op: Op = known(**fields)
+            op: Op = target(**fields)
         except (InputError, TypeError, ValueError) as error:
             raise self.tokens.refusal(at, str(error).partition("\n")[0]) from error
         if op.opaque:
@@ -62,9 +62,9 @@ class Values:
         return op
 
     def _named(self, at: int, name: str) -> object:
-        known = self.ops.get(name)
-        if is_elementwise(known) or (isinstance(known, type) and issubclass(known, Op)):
-            return known
+        target = self.ops.get(name)
+        if is_elementwise(target) or (isinstance(target, type) and issubclass(target, Op)):
+            return target
         close = difflib.get_close_matches(name, self.ops, 1)
         raise self.tokens.refusal(
             at, f"found {name}, needed an op that is known", f"{close[0]} is close" if close else None
@@ -106,28 +106,28 @@ class Values:
             return self._complex()
         if self.tokens.text == "{" or word == "opaque":
             return self._nested(at, lambda: self._op(at, word))
-        known = self._named(at, word)
-        if isinstance(known, type):
+        target = self._named(at, word)
+        if isinstance(target, type):
             raise self.tokens.refusal(
                 at, f"found {word}, needed an elementwise function", f"the op is written {word}{{}}"
             )
-        return known
+        return target
 
     def _nested(self, at: int, read: Any) -> Any:
         if self._depth >= MOST_NESTED:
             raise self.tokens.refusal(at, f"found fields nested more than {MOST_NESTED} deep, needed fewer")
         self._depth += 1
-        found = read()
+        value = read()
         self._depth -= 1
-        return found
+        return value
 
     def _tuple(self, at: int) -> tuple[object, ...]:
-        found: list[object] = []
+        items: list[object] = []
         while not self.tokens.accept(")"):
-            found.append(self._nested(at, self.field))
-            if len(found) == 1 or self.tokens.text != ")":
+            items.append(self._nested(at, self.field))
+            if len(items) == 1 or self.tokens.text != ")":
                 self.tokens.expect(",")
-        return tuple(found)
+        return tuple(items)
 
     def _number(self) -> int | float:
         at = self.tokens.at
@@ -164,10 +164,10 @@ class Values:
     def integer(self, needed: str) -> int:
         """An int that is not negative."""
         at, text = self.tokens.at, self.tokens.text
-        found = self._number() if self.tokens.kind == "number" else None
-        if type(found) is not int or found < 0:
+        number = self._number() if self.tokens.kind == "number" else None
+        if type(number) is not int or number < 0:
             raise self.tokens.refusal(at, f"found '{text}', needed {needed}")
-        return found
+        return number
 
     def string(self) -> str:
         """A string."""
@@ -200,7 +200,7 @@ class Values:
 
     def facts(self) -> frozenset[str]:
         """The names of facts in braces."""
-        tokens, found = self.tokens, set[str]()
+        tokens, names = self.tokens, set[str]()
         tokens.expect("{")
         while not tokens.accept("}"):
             at, name = tokens.at, tokens.take("name", "a fact or '}'")
@@ -208,10 +208,10 @@ class Values:
                 close = difflib.get_close_matches(name, FACTS, 1)
                 hint = f"{close[0]} is close" if close else None
                 raise tokens.refusal(at, f"found {name}, needed a fact that is known", hint)
-            found.add(name)
+            names.add(name)
             if tokens.text != "}":
                 tokens.expect(",")
-        return frozenset(found)
+        return frozenset(names)
 
     def array(self, t: TensorType) -> np.ndarray[Any, Any]:
         """The value of a constant of a type: its elements, or the digest of an array that was given beside the text."""
@@ -235,10 +235,10 @@ class Values:
             raise self.tokens.refusal(
                 at, f"constant {key} is not among the {len(self.constants)} given beside the text", hint
             )
-        found = TensorType(array.dtype, array.shape)
-        if found != t or literals.digest(array) != key:
+        actual = TensorType(array.dtype, array.shape)
+        if actual != t or literals.digest(array) != key:
             raise self.tokens.refusal(
-                at, f"constant {key}: found {found} of digest {literals.digest(array)}, needed {t}"
+                at, f"constant {key}: found {actual} of digest {literals.digest(array)}, needed {t}"
             )
         return array.copy() if array.flags.writeable else array
 
@@ -267,10 +267,10 @@ class Elements:
         self.tokens.expect("]")
 
     def _exact(self) -> None:
-        found = self._read()
-        if type(found) is not (bool if self._dtype == BOOL else int):
-            raise self.tokens.refusal(self._at, f"found {found}, needed an element of {self._dtype}")
-        self.found.append(found)
+        value = self._read()
+        if type(value) is not (bool if self._dtype == BOOL else int):
+            raise self.tokens.refusal(self._at, f"found {value}, needed an element of {self._dtype}")
+        self.found.append(value)
 
     def _float(self) -> None:
         if self.tokens.text == "nan":
@@ -280,10 +280,10 @@ class Elements:
                 self.nans[len(self.found)] = bits
             self.found.append(math.nan)
             return
-        found = self._read()
-        if type(found) not in (int, float):
-            raise self.tokens.refusal(self._at, f"found {found}, needed an element of {self._dtype}")
-        self.found.append(found)
+        value = self._read()
+        if type(value) not in (int, float):
+            raise self.tokens.refusal(self._at, f"found {value}, needed an element of {self._dtype}")
+        self.found.append(value)
 
     def _complex(self) -> None:
         self.tokens.expect("complex")

@@ -78,8 +78,8 @@ def convert(x: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]:
         inside = np.where(np.isnan(wide), 0.0, np.clip(wide, float(limits.min), float(limits.max)))
         whole = np.trunc(inside)
         high, low = whole >= float(limits.max), whole <= float(limits.min)
-        found = np.where(high | low, 0.0, whole).astype(target)
-        return np.where(high, limits.max, np.where(low, limits.min, found)).astype(target)
+        values = np.where(high | low, 0.0, whole).astype(target)
+        return np.where(high, limits.max, np.where(low, limits.min, values)).astype(target)
     if dtype == "bool":
         return np.asarray(x != 0)
     return np.asarray(x).astype(target)

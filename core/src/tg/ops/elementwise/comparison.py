@@ -156,14 +156,14 @@ def array_equal(x: Any, y: Any, equal_nan: bool = False) -> Variable:
         return as_variable(np.False_)
     shared = tuple(slice(minimum(m, n)) for m, n in zip(x.shape, y.shape, strict=True))
     (a, b) = (v[shared] if shared else v for v in (x, y))
-    found = equal(a, b)
+    is_equal = equal(a, b)
     if equal_nan:
-        found = logical_or(found, logical_and(isnan(a), isnan(b)))
-    found = all(found)
+        is_equal = logical_or(is_equal, logical_and(isnan(a), isnan(b)))
+    is_equal = all(is_equal)
     for m, n in zip(x.shape, y.shape, strict=True):
         if not same(m, n):
-            found = logical_and(found, equal(m, n))
-    return found
+            is_equal = logical_and(is_equal, equal(m, n))
+    return is_equal
 
 
 def nan_to_num(x: Any, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Variable:
@@ -184,9 +184,9 @@ def nan_to_num(x: Any, *, nan: float = 0.0, posinf: float | None = None, neginf:
         same: Variable = x
         return same
     high, low = limits(dtype)
-    found = where(equal(x, np.inf), high if posinf is None else posinf, x)
-    found = where(equal(x, -np.inf), low if neginf is None else neginf, found)
-    return where(isnan(x), nan, found)
+    y = where(equal(x, np.inf), high if posinf is None else posinf, x)
+    y = where(equal(x, -np.inf), low if neginf is None else neginf, y)
+    return where(isnan(x), nan, y)
 
 
 FAMILY = Family(

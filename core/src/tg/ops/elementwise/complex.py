@@ -101,8 +101,8 @@ def angle(z: Any, deg: bool = False) -> Variable:
     from tg.ops.elementwise.trigonometric import arctan2, rad2deg
 
     z = as_variable(z)
-    found = arctan2(imag(z), real(z)) if is_complex(z.type.dtype) else arctan2(0, z)
-    return rad2deg(found) if deg else found
+    theta = arctan2(imag(z), real(z)) if is_complex(z.type.dtype) else arctan2(0, z)
+    return rad2deg(theta) if deg else theta
 
 
 FAMILY = Family(

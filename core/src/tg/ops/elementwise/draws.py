@@ -92,9 +92,9 @@ def _until_accepted(candidate: Callable[[Variable], tuple[Any, Any]], going: Var
         words: how many it reads.
     """
 
-    def step(going: Any, place: Any, kept: Any) -> tuple[Any, ...]:
-        accepted, found = candidate(place)
-        return going & logical_not(accepted), place + words, where(going, found, kept)
+    def step(going: Any, place: Any, last: Any) -> tuple[Any, ...]:
+        accepted, draw = candidate(place)
+        return going & logical_not(accepted), place + words, where(going, draw, last)
 
     return until_settled(step, (going, constant(1, OWN), where(going, 0.0, 0.0)), MOST_TRIES)[2]  # type: ignore[no-any-return]
 
@@ -107,10 +107,10 @@ def _searched(u: Variable, first: Variable, ratio: Callable[[Any], Any], going: 
         ratio: that of k to that of k - 1.
     """
 
-    def step(going: Any, k: Any, p: Any, rest: Any, found: Any) -> tuple[Any, ...]:
+    def step(going: Any, k: Any, p: Any, rest: Any, draw: Any) -> tuple[Any, ...]:
         rest, p = rest - p, p * ratio(k)
         on = going & (rest >= 0) & (p > LEAST)
-        return on, k + 1.0, p, rest, where(on, k, found)
+        return on, k + 1.0, p, rest, where(on, k, draw)
 
     return until_settled(step, (going, 1.0, first, u, first * 0.0), MOST_TERMS)[4]  # type: ignore[no-any-return]
 
@@ -119,10 +119,10 @@ def _left_of_factorial(k: Any) -> Any:
     """log(k!) - (k log(k) - k) of whole numbers: 0 for 0, from 8 on by Stirling's series."""
     large = maximum(k, float(len(LEFT)))
     inverse = 1.0 / large
-    found = 0.5 * log(2 * math.pi * large) + inverse * polynomial(inverse * inverse, STIRLING)
+    series = 0.5 * log(2 * math.pi * large) + inverse * polynomial(inverse * inverse, STIRLING)
     for number, left in reversed([*enumerate(LEFT)]):
-        found = where(k < number + 0.5, left, found)
-    return found
+        series = where(k < number + 0.5, left, series)
+    return series
 
 
 def _log_factorial(k: Any) -> Any:
@@ -158,13 +158,13 @@ def drawn(
 
 def _loops(kinds: tuple[Kind, ...]) -> Loop:
     """float64 of real parameters and uint64 bits."""
-    *given, own = kinds
+    *parameters, own = kinds
     if own not in (OWN, int):
-        found = own if isinstance(own, str) else own.__name__
-        raise DtypeError(message(f"found own bits of {found}, needed {OWN}"))
-    for kind in given:
+        name = own if isinstance(own, str) else own.__name__
+        raise DtypeError(message(f"found own bits of {name}, needed {OWN}"))
+    for kind in parameters:
         real_floating((kind,))  # which refuses complex numbers
-    return (*[WIDE] * len(given), OWN), WIDE
+    return (*[WIDE] * len(parameters), OWN), WIDE
 
 
 # --- gamma -----------------------------------------------------------------------------------------------------------
@@ -189,11 +189,11 @@ def _of_shape_one_on(a: Variable, own: Variable) -> tuple[Variable, Variable, Va
     return d * (1.0 + e) * (1.0 + e) * (1.0 + e), log(d) + 3.0 * log1p(e), where(small, log(unit_of(own)) / a, 0.0)
 
 
-def _shapes(a: Variable, found: Callable[[Variable], Variable], at_zero: float) -> Variable:
+def _shapes(a: Variable, draw: Callable[[Variable], Variable], at_zero: float) -> Variable:
     """A draw for all shapes: at the ends of them the limits, NaN for what is none."""
     inside = (a > 0) & (a < np.inf)
     ends = where(equal(a, 0), at_zero, where(equal(a, np.inf), np.inf, np.nan))
-    return where(inside, found(where(inside, a, 1.0)), ends)
+    return where(inside, draw(where(inside, a, 1.0)), ends)
 
 
 def _gamma(a: Variable, own: Variable) -> Variable:
@@ -308,8 +308,8 @@ def _binomial(n: Variable, p: Variable, own: Variable) -> Variable:
     few, many = usable & (count * rarer < FEW), usable & (count * rarer >= FEW)
     below = _few_successes(where(few, count, 1.0), where(few, rarer, 0.25), own, few)
     above = _many_successes(where(many, count, 4 * FEW), where(many, rarer, 0.25), own, many)
-    found = where(few, below, above)
-    return where(usable, where(flipped, count - found, found), np.nan)
+    successes = where(few, below, above)
+    return where(usable, where(flipped, count - successes, successes), np.nan)
 
 
 def _few_chosen(n: Variable, k: Variable, s: Variable, own: Variable, going: Variable) -> Variable:
@@ -354,9 +354,9 @@ def _hypergeometric(good: Variable, bad: Variable, chosen: Variable, own: Variab
     few, many = usable & (least < FEW), usable & (least >= FEW)
     below = _few_chosen(where(few, n, 4.0), where(few, most, 1.0), where(few, least, 1.0), own, few)
     above = _many_chosen(where(many, n, 64.0), where(many, most, 16.0), where(many, least, 16.0), own, many)
-    found = where(few, below, above)
-    found = where(good > bad, half - found, found)  # of those chosen, or left: good ones
-    return where(usable, where(half < chosen, good - found, found), np.nan)
+    count = where(few, below, above)
+    count = where(good > bad, half - count, count)  # of those chosen, or left: good ones
+    return where(usable, where(half < chosen, good - count, count), np.nan)
 
 
 poisson_draw = drawn(
@@ -406,8 +406,8 @@ def _wald(mean: Variable, scale: Variable, own: Variable) -> Variable:
     v = mean * z * z / (4.0 * scale)
     root = sqrt(v) + sqrt(v + 1.0)
     ratio = root * root
-    found = where(u * (1.0 + ratio) <= ratio, mean / ratio, mean * ratio)
-    return where((mean > 0) & (scale > 0), found, np.nan)
+    draw = where(u * (1.0 + ratio) <= ratio, mean / ratio, mean * ratio)
+    return where((mean > 0) & (scale > 0), draw, np.nan)
 
 
 def _of_mills(mean: Any, scale: Any, x: Any) -> tuple[Any, Any]:

@@ -24,10 +24,10 @@ def floating(kinds: tuple[Kind, ...]) -> Loop:
 
 def real_floating(kinds: tuple[Kind, ...]) -> Loop:
     """As `floating`, without complex dtypes."""
-    found = floating(kinds)
-    if not is_inexact(found[1]) or found[1].startswith("complex"):
-        raise DtypeError(message(f"found {found[1]}, needed a real dtype"))
-    return found
+    loop = floating(kinds)
+    if not is_inexact(loop[1]) or loop[1].startswith("complex"):
+        raise DtypeError(message(f"found {loop[1]}, needed a real dtype"))
+    return loop
 
 
 KINDS: Final = (("b", "bool"), ("iu", "integers"), ("f", "floats"), ("c", "complex numbers"))
@@ -36,8 +36,8 @@ KINDS: Final = (("b", "bool"), ("iu", "integers"), ("f", "floats"), ("c", "compl
 def _taken_by(ufunc: np.ufunc, count: int) -> str:
     """The kinds of dtypes that a ufunc has loops for, in words."""
     kinds = {np.dtype(code).kind for loop in ufunc.types for code in loop.partition("->")[0]}
-    found = [name for codes, name in KINDS if kinds & set(codes)]
-    return f"{' or '.join(found)}{' of a common dtype' if count > 1 else ''}"
+    names = [name for codes, name in KINDS if kinds & set(codes)]
+    return f"{' or '.join(names)}{' of a common dtype' if count > 1 else ''}"
 
 
 def from_ufunc(ufunc: np.ufunc) -> Callable[[tuple[Kind, ...]], Loop]:
@@ -45,15 +45,17 @@ def from_ufunc(ufunc: np.ufunc) -> Callable[[tuple[Kind, ...]], Loop]:
 
     def loops(kinds: tuple[Kind, ...]) -> Loop:
         half = "bfloat16" in kinds
-        asked = [np.dtype("float32") if k == "bfloat16" else np.dtype(k) if isinstance(k, str) else k for k in kinds]
+        numpy_kinds = [
+            np.dtype("float32") if k == "bfloat16" else np.dtype(k) if isinstance(k, str) else k for k in kinds
+        ]
         alone = all(isinstance(k, type) for k in kinds)  # NumPy needs at least one dtype
-        asked = [np.dtype(k) if k is bool or (alone and isinstance(k, type)) else k for k in asked]
+        numpy_kinds = [np.dtype(k) if k is bool or (alone and isinstance(k, type)) else k for k in numpy_kinds]
         try:
-            found = ufunc.resolve_dtypes((*asked, None))
+            loop = ufunc.resolve_dtypes((*numpy_kinds, None))
         except TypeError as error:
             names = ", ".join(k if isinstance(k, str) else k.__name__ for k in kinds)
             raise DtypeError(message(f"found {names}, needed {_taken_by(ufunc, len(kinds))}")) from error
-        dtypes = [dtype_name(d) for d in found]
+        dtypes = [dtype_name(d) for d in loop]
         if half and all(promote("bfloat16", k) == "bfloat16" for k in kinds):
             dtypes = ["bfloat16" if d == "float32" else d for d in dtypes]
         return tuple(dtypes[:-1]), dtypes[-1]

@@ -47,18 +47,18 @@ def of_one(
         integers, complexes: what is kept for operands of these dtypes.
         zero: whether it is 0 at 0, so that it keeps the zeros of a matrix.
     """
-    kept, other = frozenset(keeps), {True: frozenset(complexes), False: frozenset(integers)}
+    same, other = frozenset(keeps), {True: frozenset(complexes), False: frozenset(integers)}
 
     def facts(x: Variable) -> set[str]:
-        known = facts_of(x)
-        found = set(known & ZEROS) if zero else set()
+        own = facts_of(x)
+        names = set(own & ZEROS) if zero else set()
         if not is_float(x.type.dtype):
-            return found | (known & other[is_complex(x.type.dtype)])
-        found.update(always, known & kept)
-        for needed, given in rules:
-            if known.issuperset(needed):
-                found.update(given)
-        return found
+            return names | (own & other[is_complex(x.type.dtype)])
+        names.update(always, own & same)
+        for needed, consequences in rules:
+            if own.issuperset(needed):
+                names.update(consequences)
+        return names
 
     return facts
 
@@ -90,36 +90,36 @@ def spans(x: Variable, y: Variable) -> bool:
 def _of_sum(x: Variable, y: Variable, *, second: tuple[str, str] = SIGNS) -> set[str]:
     """Of x + y, or of x - y where `second` says by which sign of y the sum has a sign."""
     a, b = facts_of(x), facts_of(y)
-    found: set[str] = set()
+    facts: set[str] = set()
     signs = [s for s, t in zip(SIGNS, second, strict=True) if s in a and t in b]
     if a & b & ZEROS and aligned(x, y):
-        found |= a & b & ZEROS
+        facts |= a & b & ZEROS
     if is_integer(x.type.dtype):
-        return found
-    found |= a & b & {"whole"}
+        return facts
+    facts |= a & b & {"whole"}
     if "not_nan" in a & b and (signs or "finite" in a or "finite" in b):
-        found.add("not_nan")
+        facts.add("not_nan")
     for sign in signs:
-        found.add(sign)
+        facts.add(sign)
         if "nonzero" in a or "nonzero" in b:
-            found.add("nonzero")
-    return found
+            facts.add("nonzero")
+    return facts
 
 
 def of_add(x: Variable, y: Variable) -> set[str]:
     """Of x + y: -0 comes of two -0 only."""
-    found = _of_sum(x, y)
+    facts = _of_sum(x, y)
     a, b = facts_of(x), facts_of(y)
-    found |= (a | b) & {"no_negative_zero"}
+    facts |= (a | b) & {"no_negative_zero"}
     if "positive_definite" in a & b and aligned(x, y):
-        found.add("positive_definite")
-    return found
+        facts.add("positive_definite")
+    return facts
 
 
 def of_subtract(x: Variable, y: Variable) -> set[str]:
     """Of x - y: -0 comes of -0 - 0 only."""
-    found = _of_sum(x, y, second=("nonpositive", "nonnegative"))
-    return found | (facts_of(x) & {"no_negative_zero"})
+    facts = _of_sum(x, y, second=("nonpositive", "nonnegative"))
+    return facts | (facts_of(x) & {"no_negative_zero"})
 
 
 def of_multiply(x: Variable, y: Variable) -> set[str]:
@@ -127,50 +127,50 @@ def of_multiply(x: Variable, y: Variable) -> set[str]:
     if x is y:
         return set(of_square(x))
     a, b = facts_of(x), facts_of(y)
-    found: set[str] = set()
+    facts: set[str] = set()
     for matrix, other, u, v in ((a, b, x, y), (b, a, y, x)):
         if matrix & ZEROS and spans(u, v):
-            found |= matrix & (ZEROS if "finite" in other else other & ZEROS)
+            facts |= matrix & (ZEROS if "finite" in other else other & ZEROS)
     for matrix, v in ((a, y), (b, x)):
         if "positive_definite" in matrix and v.type.ndim == 0 and facts_of(v) >= {"positive", "finite"}:
-            found.add("positive_definite")
+            facts.add("positive_definite")
     if is_float(x.type.dtype):
-        found |= _of_product(a, b) | (a & b & {"whole"})
+        facts |= _of_product(a, b) | (a & b & {"whole"})
         if both(x, y, "whole", "nonzero"):
-            found.add("nonzero")
-    return found
+            facts.add("nonzero")
+    return facts
 
 
 def _of_product(a: Facts, b: Facts) -> set[str]:
-    found: set[str] = set()
+    facts: set[str] = set()
     if "not_nan" in a & b and ("finite" in a or "nonzero" in b) and ("finite" in b or "nonzero" in a):
-        found.add("not_nan")
+        facts.add("not_nan")
     alike = [s for s in SIGNS if s in a and s in b]
     if alike:
-        found.add("nonnegative")
+        facts.add("nonnegative")
     elif (SIGNS[0] in a and SIGNS[1] in b) or (SIGNS[1] in a and SIGNS[0] in b):
-        found.add("nonpositive")
+        facts.add("nonpositive")
     if (a >= NO_SIGNED_ZERO and b >= NO_SIGNED_ZERO) or (a >= BELOW_ZERO and b >= BELOW_ZERO):
-        found.add("no_negative_zero")
-    return found
+        facts.add("no_negative_zero")
+    return facts
 
 
 def of_gate(dy: Variable, d: Variable) -> set[str]:
     """Of `gate`: as the product, but 0 where dy is 0."""
     a, b = facts_of(dy), facts_of(d)
-    found = set(a & ZEROS) if a & ZEROS and aligned(dy, d) else set()
+    facts = set(a & ZEROS) if a & ZEROS and aligned(dy, d) else set()
     if not is_float(dy.type.dtype):
-        return found
-    found |= _of_product(a, b) | (a & b & {"whole"})
+        return facts
+    facts |= _of_product(a, b) | (a & b & {"whole"})
     if "not_nan" in a & b and ("finite" in a or "nonzero" in b):
-        found.add("not_nan")
-    return found
+        facts.add("not_nan")
+    return facts
 
 
 def of_masked_product(a: Variable, b: Variable, x: Variable, y: Variable) -> set[str]:
     """Of `masked_product`: what products and 0 share."""
-    found = closure(of_multiply(x, y), x.type.dtype)
-    return set(found & {"nonnegative", "nonpositive", "whole", "finite", "not_nan"})
+    facts = closure(of_multiply(x, y), x.type.dtype)
+    return set(facts & {"nonnegative", "nonpositive", "whole", "finite", "not_nan"})
 
 
 def of_divide(x: Variable, y: Variable) -> set[str]:
@@ -178,38 +178,38 @@ def of_divide(x: Variable, y: Variable) -> set[str]:
     a, b = facts_of(x), facts_of(y)
     if not is_float(x.type.dtype):
         return set()
-    found: set[str] = set()
+    facts: set[str] = set()
     if "not_nan" in a & b and ("nonzero" in a or "nonzero" in b) and ("finite" in a or "finite" in b):
-        found.add("not_nan")
+        facts.add("not_nan")
     for sign, other in (SIGNS, SIGNS[::-1]):
         if sign in a and is_sign(y):
-            found.add(sign)
+            facts.add(sign)
         if sign in a and is_sign(y, below=True):
-            found.add(other)
+            facts.add(other)
     if a >= NO_SIGNED_ZERO and is_sign(y):
-        found.add("no_negative_zero")
+        facts.add("no_negative_zero")
     if a & ZEROS and b >= {"nonzero", "not_nan"} and spans(x, y):
-        found |= a & ZEROS
-    return found
+        facts |= a & ZEROS
+    return facts
 
 
 def of_floor_divide(x: Variable, y: Variable) -> set[str]:
     """Of x // y, whole unless it is NaN or infinite."""
-    found = {"whole"} if not is_complex(x.type.dtype) else set()
+    facts = {"whole"} if not is_complex(x.type.dtype) else set()
     if "nonnegative" in facts_of(x) and is_sign(y):
-        found.add("nonnegative")
-    return found
+        facts.add("nonnegative")
+    return facts
 
 
 def of_remainder(x: Variable, y: Variable) -> set[str]:
     """Of x % y, which has the sign of y, or is 0."""
     a, b = facts_of(x), facts_of(y)
-    found = set(a & b & {"whole"})
+    facts = set(a & b & {"whole"})
     if "positive" in b or (is_integer(x.type.dtype) and "nonnegative" in b):
-        found.add("nonnegative")
+        facts.add("nonnegative")
     if is_float(x.type.dtype) and "finite" in a and b >= {"not_nan", "nonzero"}:
-        found.add("not_nan")
-    return found
+        facts.add("not_nan")
+    return facts
 
 
 def of_power(x: Variable, y: Variable) -> set[str]:
@@ -217,12 +217,12 @@ def of_power(x: Variable, y: Variable) -> set[str]:
     a, b = facts_of(x), facts_of(y)
     if not is_float(x.type.dtype):
         return set()
-    found: set[str] = set()
+    facts: set[str] = set()
     if a >= NO_SIGNED_ZERO:
-        found |= {"nonnegative", "no_negative_zero"}
+        facts |= {"nonnegative", "no_negative_zero"}
     if "nonnegative" in a and "not_nan" in a & b:
-        found.add("not_nan")
-    return found
+        facts.add("not_nan")
+    return facts
 
 
 of_square: Known = of_one(
@@ -234,50 +234,50 @@ of_square: Known = of_one(
 def of_negative(x: Variable) -> set[str]:
     """Of -x: signs change places; the least integer is its own negative, and unsigned ones wrap."""
     a, dtype = facts_of(x), x.type.dtype
-    found = set(a & (ZEROS | {"finite", "not_nan", "nonzero", "whole"}))
+    facts = set(a & (ZEROS | {"finite", "not_nan", "nonzero", "whole"}))
     if is_float(dtype) or dtype.startswith("int"):
-        found |= {"nonpositive"} if "nonnegative" in a else set()
-        found |= {"nonnegative"} if "nonpositive" in a and is_float(dtype) else set()
-    return found
+        facts |= {"nonpositive"} if "nonnegative" in a else set()
+        facts |= {"nonnegative"} if "nonpositive" in a and is_float(dtype) else set()
+    return facts
 
 
 def of_maximum(x: Variable, y: Variable) -> set[str]:
     """Of the larger of x and y, which is one of them, or NaN."""
     a, b = facts_of(x), facts_of(y)
-    found = set(elements_of(x, y) | ((a | b) & {"nonnegative", "positive"}))
-    return found | (a & b & ZEROS) if a & b & ZEROS and aligned(x, y) else found
+    facts = set(elements_of(x, y) | ((a | b) & {"nonnegative", "positive"}))
+    return facts | (a & b & ZEROS) if a & b & ZEROS and aligned(x, y) else facts
 
 
 def of_minimum(x: Variable, y: Variable) -> set[str]:
     """Of the smaller of x and y, which is one of them, or NaN."""
     a, b = facts_of(x), facts_of(y)
-    found = set(elements_of(x, y) | ((a | b) & {"nonpositive", "negative"}))
-    return found | (a & b & ZEROS) if a & b & ZEROS and aligned(x, y) else found
+    facts = set(elements_of(x, y) | ((a | b) & {"nonpositive", "negative"}))
+    return facts | (a & b & ZEROS) if a & b & ZEROS and aligned(x, y) else facts
 
 
 def of_clip(x: Variable, lower: Variable, upper: Variable) -> set[str]:
     """Of the smaller of `upper` and the larger of x and `lower`."""
     a, low, high = facts_of(x), facts_of(lower), facts_of(upper)
-    found = set(elements_of(x, lower, upper))
+    facts = set(elements_of(x, lower, upper))
     for name in ("nonnegative", "positive"):
-        found |= (a | low) & high & {name}
+        facts |= (a | low) & high & {name}
     for name in ("nonpositive", "negative"):
-        found |= (a & low | high) & {name}
+        facts |= (a & low | high) & {name}
     if "finite" in low & high and "not_nan" in a and not is_complex(x.type.dtype):
-        found.add("finite")
-    return found
+        facts.add("finite")
+    return facts
 
 
 def of_where(condition: Variable, x: Variable, y: Variable) -> set[str]:
     """Of x where a condition holds, else y: what both are; zeros where a mask takes them, or leaves them."""
-    found, a, b = set(elements_of(x, y)), facts_of(x), facts_of(y)
+    facts, a, b = set(elements_of(x, y)), facts_of(x), facts_of(y)
     if condition.type.ndim == 0:
-        return found | (a & b & ZEROS) if a & b & ZEROS and aligned(x, y) else found
+        return facts | (a & b & ZEROS) if a & b & ZEROS and aligned(x, y) else facts
     fails, holds = facts_of(condition), complement(condition)
     shaped = ZEROS & (fails | holds | a | b)
     if not shaped or not all(aligned(condition, v) or (v.type.ndim == 0 and is_zero(v)) for v in (x, y)):
-        return found
-    return found | (shaped & (_zeros(x) | fails) & (_zeros(y) | holds))
+        return facts
+    return facts | (shaped & (_zeros(x) | fails) & (_zeros(y) | holds))
 
 
 def is_zero(v: Variable) -> bool:
@@ -294,10 +294,10 @@ def _zeros(v: Variable) -> frozenset[str]:
 def of_copysign(x: Variable, y: Variable) -> set[str]:
     """Of |x| with the sign of y; a NaN has a sign too."""
     a, b = facts_of(x), facts_of(y)
-    found = set(a & {"finite", "not_nan", "nonzero", "whole"})
+    facts = set(a & {"finite", "not_nan", "nonzero", "whole"})
     if b >= {"nonnegative", "no_negative_zero", "not_nan"}:
-        found |= {"nonnegative", "no_negative_zero"}
-    return found
+        facts |= {"nonnegative", "no_negative_zero"}
+    return facts
 
 
 def of_hypot(x: Variable, y: Variable) -> set[str]:
@@ -307,25 +307,25 @@ def of_hypot(x: Variable, y: Variable) -> set[str]:
 
 def of_logaddexp(x: Variable, y: Variable) -> set[str]:
     """Of log(exp(x) + exp(y)), which lies above both."""
-    found = set(elements_of(x, y) & {"finite", "not_nan"})
-    return found | ((facts_of(x) | facts_of(y)) & {"nonnegative"})
+    facts = set(elements_of(x, y) & {"finite", "not_nan"})
+    return facts | ((facts_of(x) | facts_of(y)) & {"nonnegative"})
 
 
 def of_arctan2(x: Variable, y: Variable) -> set[str]:
     """Of an angle: not below 0 in the upper half plane, of which a -0 is no part."""
-    found = {"finite"} if "not_nan" in elements_of(x, y) else set()
-    return found | {"nonnegative"} if is_sign(x) else found
+    facts = {"finite"} if "not_nan" in elements_of(x, y) else set()
+    return facts | {"nonnegative"} if is_sign(x) else facts
 
 
 def of_reciprocal(x: Variable) -> set[str]:
     """Of 1 / x, which is infinite with the sign of a zero."""
-    known = facts_of(x)
+    a = facts_of(x)
     if not is_float(x.type.dtype):
-        return set(known & {"nonnegative"})
-    found = set(known & {"not_nan"})
+        return set(a & {"nonnegative"})
+    facts = set(a & {"not_nan"})
     if is_sign(x):
-        found |= {"nonnegative", "no_negative_zero"}
-    return found | {"nonpositive"} if is_sign(x, below=True) else found
+        facts |= {"nonnegative", "no_negative_zero"}
+    return facts | {"nonpositive"} if is_sign(x, below=True) else facts
 
 
 def of_nextafter(x: Variable, y: Variable) -> set[str]:
@@ -340,8 +340,8 @@ def of_part(x: Variable) -> set[str]:
 
 def of_conjugate(x: Variable) -> set[str]:
     """Of the conjugate of a complex matrix or number."""
-    kept = {"finite", "not_nan", "whole", "nonzero", "hermitian", "positive_definite", "orthogonal"}
-    return set(facts_of(x) & (ZEROS | {"unit_diagonal", "nonzero_diagonal"} | kept))
+    names = {"finite", "not_nan", "whole", "nonzero", "hermitian", "positive_definite", "orthogonal"}
+    return set(facts_of(x) & (ZEROS | {"unit_diagonal", "nonzero_diagonal"} | names))
 
 
 def of_parts(*parts: Variable) -> set[str]:
@@ -351,12 +351,12 @@ def of_parts(*parts: Variable) -> set[str]:
 
 def of_absolute(x: Variable) -> set[str]:
     """Of |x|: the least integer is its own absolute value, and that of a complex number may overflow."""
-    known, dtype = facts_of(x), x.type.dtype
-    found = set(known & ZEROS)
+    a, dtype = facts_of(x), x.type.dtype
+    facts = set(a & ZEROS)
     if is_integer(dtype):
-        return found | (known & {"nonnegative", "nonzero"})
-    found |= {"nonnegative", "no_negative_zero"}
-    return found | (known & ({"not_nan"} if is_complex(dtype) else {"finite", "not_nan", "nonzero", "whole"}))
+        return facts | (a & {"nonnegative", "nonzero"})
+    facts |= {"nonnegative", "no_negative_zero"}
+    return facts | (a & ({"not_nan"} if is_complex(dtype) else {"finite", "not_nan", "nonzero", "whole"}))
 
 
 def of_and(x: Variable, y: Variable) -> set[str]:
@@ -381,34 +381,34 @@ def of_right_shift(x: Variable, y: Variable) -> set[str]:
 
 def of_cast(x: Variable, dtype: str) -> set[str]:
     """Of the elements of x in another dtype, as `Cast` declares them."""
-    known, source = facts_of(x), x.type.dtype
-    found = set(known & (ZEROS | {"symmetric"}))
+    a, source = facts_of(x), x.type.dtype
+    facts = set(a & (ZEROS | {"symmetric"}))
     if dtype != "bool":
-        found |= known & {"unit_diagonal"}
+        facts |= a & {"unit_diagonal"}
     if is_complex(source):
-        return found | _of_complex_cast(known, source, dtype)
+        return facts | _of_complex_cast(a, source, dtype)
     if dtype == "bool":
-        return found | (known & {"nonzero"})
+        return facts | (a & {"nonzero"})
     if is_integer(dtype):
-        return found | (_of_wrapping(known, source, dtype) if not is_float(source) else _of_truncation(known))
-    return found | (_of_integer_cast(known, source, dtype) if not is_float(source) else _of_rounding(known, x, dtype))
+        return facts | (_of_wrapping(a, source, dtype) if not is_float(source) else _of_truncation(a))
+    return facts | (_of_integer_cast(a, source, dtype) if not is_float(source) else _of_rounding(a, x, dtype))
 
 
-def _of_complex_cast(known: Facts, source: str, dtype: str) -> set[str]:
+def _of_complex_cast(a: Facts, source: str, dtype: str) -> set[str]:
     """From complex numbers: to others, or of their real parts."""
     if not (is_complex(dtype) or is_float(dtype)):
-        return {"nonzero"} if dtype == "bool" and "nonzero" in known else set()
-    found = set(known & {"not_nan", "whole"})
+        return {"nonzero"} if dtype == "bool" and "nonzero" in a else set()
+    facts = set(a & {"not_nan", "whole"})
     if numpy_dtype(dtype).itemsize * (1 + is_float(dtype)) >= numpy_dtype(source).itemsize:
-        found |= known & {"finite", "no_negative_zero"}
-    return found
+        facts |= a & {"finite", "no_negative_zero"}
+    return facts
 
 
-def _of_wrapping(known: Facts, source: str, dtype: str) -> set[str]:
+def _of_wrapping(a: Facts, source: str, dtype: str) -> set[str]:
     """From integers to integers: what has room stays."""
-    below_zero = source.startswith("int") and "nonnegative" not in known
+    below_zero = source.startswith("int") and "nonnegative" not in a
     fits = _bits(source) <= _bits(dtype) and (dtype.startswith("int") or not below_zero)
-    return set(known & frozenset(STRICT_SIGNS)) if fits else set()
+    return set(a & frozenset(STRICT_SIGNS)) if fits else set()
 
 
 def _bits(dtype: str) -> int:
@@ -418,26 +418,26 @@ def _bits(dtype: str) -> int:
     return numpy_dtype(dtype).itemsize * 8 - dtype.startswith("int")
 
 
-def _of_truncation(known: Facts) -> set[str]:
+def _of_truncation(a: Facts) -> set[str]:
     """From floats to integers: towards 0, NaN to 0, what is beyond to the limit."""
-    found = set(known & frozenset(SIGNS))
-    if known >= {"whole", "not_nan", "nonnegative"}:
-        found |= known & {"nonzero"}
-    return found
+    facts = set(a & frozenset(SIGNS))
+    if a >= {"whole", "not_nan", "nonnegative"}:
+        facts |= a & {"nonzero"}
+    return facts
 
 
-def _of_integer_cast(known: Facts, source: str, dtype: str) -> set[str]:
+def _of_integer_cast(a: Facts, source: str, dtype: str) -> set[str]:
     """From integers to floats: rounded, and infinite only in float16."""
-    found = set(known & frozenset(STRICT_SIGNS)) | {"whole", "not_nan", "no_negative_zero"}
+    facts = set(a & frozenset(STRICT_SIGNS)) | {"whole", "not_nan", "no_negative_zero"}
     small = source in ("bool", "int8", "uint8", "int16")
-    return found | {"finite"} if small or dtype != "float16" else found
+    return facts | {"finite"} if small or dtype != "float16" else facts
 
 
-def _of_rounding(known: Facts, x: Variable, dtype: str) -> set[str]:
+def _of_rounding(a: Facts, x: Variable, dtype: str) -> set[str]:
     """From floats to floats: exact where the dtype is wider, else with overflow and underflow."""
     if numpy_dtype(dtype).itemsize > numpy_dtype(x.type.dtype).itemsize:
-        return set(known)
-    found = set(known & {"not_nan", "whole", *SIGNS})
-    if known >= {"nonnegative", "no_negative_zero"}:
-        found.add("no_negative_zero")
-    return found | (known & {"nonzero"} if "whole" in known else set())
+        return set(a)
+    facts = set(a & {"not_nan", "whole", *SIGNS})
+    if a >= {"nonnegative", "no_negative_zero"}:
+        facts.add("no_negative_zero")
+    return facts | (a & {"nonzero"} if "whole" in a else set())

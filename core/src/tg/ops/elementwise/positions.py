@@ -53,14 +53,14 @@ def _of_diagonals(name: str, d: int) -> set[str]:
     """Of where row + d compares with column: the diagonals that a mask has, numbered from the main one to the right."""
     high = {"equal": d, "greater_equal": d, "greater": d - 1}.get(name)
     low = {"equal": d, "less_equal": d, "less": d + 1}.get(name)
-    found = set()
+    facts = set()
     if high is not None:
-        found |= {name for name, last in ZEROS_ABOVE.items() if high <= last}
+        facts |= {name for name, last in ZEROS_ABOVE.items() if high <= last}
     if low is not None:
-        found |= {name for name, last in ZEROS_BELOW.items() if low >= -last}
+        facts |= {name for name, last in ZEROS_BELOW.items() if low >= -last}
     if (high is None or high >= 0) and (low is None or low <= 0):
-        found.add("unit_diagonal")
-    return found
+        facts.add("unit_diagonal")
+    return facts
 
 
 def zeros_beside(rows: Variable, columns: Variable) -> frozenset[str]:

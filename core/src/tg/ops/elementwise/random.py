@@ -66,11 +66,11 @@ def _reference(key: Array, counter: Array) -> Array:
     shape = np.broadcast_shapes(key.shape, counter.shape)
     counters = np.broadcast_to(counter, shape).reshape(-1)
     keys = key.reshape(-1) if key.size == 1 else np.broadcast_to(key, shape).reshape(-1)
-    found = np.empty(counters.size, np.uint64)
-    for start in range(0, found.size, BLOCK):
+    bits = np.empty(counters.size, np.uint64)
+    for start in range(0, bits.size, BLOCK):
         part = slice(start, start + BLOCK)
-        found[part] = mixed(keys if key.size == 1 else keys[part], counters[part], np.ndarray.astype)
-    return found.reshape(shape)
+        bits[part] = mixed(keys if key.size == 1 else keys[part], counters[part], np.ndarray.astype)
+    return bits.reshape(shape)
 
 
 def _expansion(key: Variable, counter: Variable) -> Variable:

@@ -177,53 +177,53 @@ class ElementwiseFunction:
         Raises:
             DtypeError: there is none.
         """
-        found = self._loop_cache.get(kinds)
-        if found is None:
+        entry = self._loop_cache.get(kinds)
+        if entry is None:
             try:
-                found = self.loops(kinds)
+                entry = self.loops(kinds)
             except DtypeError as error:
                 raise DtypeError(f"{self.name}: {error}") from error.__cause__
-            self._loop_cache[kinds] = found
-        return found
+            self._loop_cache[kinds] = entry
+        return entry
 
     def result_of(self, dtypes: tuple[np.dtype[Any], ...]) -> np.dtype[Any]:
         """NumPy's dtype of the result for operands of these, found once: the reference asks it in every step."""
-        found = self._result_cache.get(dtypes)
-        if found is None:
-            found = numpy_dtype(self.loop(tuple([dtype_name(dtype) for dtype in dtypes]))[1])
-            self._result_cache[dtypes] = found
-        return found
+        entry = self._result_cache.get(dtypes)
+        if entry is None:
+            entry = numpy_dtype(self.loop(tuple([dtype_name(dtype) for dtype in dtypes]))[1])
+            self._result_cache[dtypes] = entry
+        return entry
 
     def __call__(self, *operands: Any) -> Variable:
         if len(operands) != self.arity:
             raise InputError(message(f"{self.name}: found {len(operands)} operands, needed {self.arity}"))
         own = tuple([v.type.dtype if isinstance(v, Variable) else None for v in operands])
-        known = self._loop_cache.get(own)  # type: ignore[arg-type]
-        if known is not None and known[0] == own:
-            found = None if self.shortcut is None else self.shortcut(*operands)
-            return self.op.result(operands, known[1]) if found is None else found
+        loop = self._loop_cache.get(own)  # type: ignore[arg-type]
+        if loop is not None and loop[0] == own:
+            value = None if self.shortcut is None else self.shortcut(*operands)
+            return self.op.result(operands, loop[1]) if value is None else value
         for v in operands:
             if isinstance(v, Pattern):
                 return PatternNode(self, operands)  # type: ignore[return-value]
-        made = [v if isinstance(v, Variable) or is_weak(v) else as_variable(v) for v in operands]
-        if self.shortcut is not None and (found := self.shortcut(*map(as_variable, made))) is not None:
-            return found
-        kinds = tuple(v.type.dtype if isinstance(v, Variable) else weak_kind(v) or int for v in made)
+        values = [v if isinstance(v, Variable) or is_weak(v) else as_variable(v) for v in operands]
+        if self.shortcut is not None and (value := self.shortcut(*map(as_variable, values))) is not None:
+            return value
+        kinds = tuple(v.type.dtype if isinstance(v, Variable) else weak_kind(v) or int for v in values)
         try:
             dtypes, result = self.loop(kinds)
         except DtypeError as error:
-            describe_operands(error, [v for v in made if isinstance(v, Variable)])
+            describe_operands(error, [v for v in values if isinstance(v, Variable)])
             raise
         cast = _cast()
         try:
             ready = [
                 (v if v.type.dtype == t else cast(v, t)) if isinstance(v, Variable) else weak_variable(v, t)
-                for v, t in zip(made, dtypes, strict=True)
+                for v, t in zip(values, dtypes, strict=True)
             ]
         except RangeError:
             if result != "bool":
                 raise
-            return self(*map(_beyond, made))
+            return self(*map(_beyond, values))
         return self.op.result(ready, result)
 
     def __repr__(self) -> str:
@@ -250,16 +250,16 @@ def in_loop(name: str, ufunc: np.ufunc, *operands: Any) -> list[Variable]:
     Raises:
         DtypeError: there is none.
     """
-    made = [v if isinstance(v, Variable) or is_weak(v) else as_variable(v) for v in operands]
-    kinds = tuple(v.type.dtype if isinstance(v, Variable) else weak_kind(v) or int for v in made)
+    values = [v if isinstance(v, Variable) or is_weak(v) else as_variable(v) for v in operands]
+    kinds = tuple(v.type.dtype if isinstance(v, Variable) else weak_kind(v) or int for v in values)
     try:
         dtypes, _ = from_ufunc(ufunc)(kinds)
     except DtypeError as error:
-        found = DtypeError(f"{name}: {error}")
-        describe_operands(found, [v for v in made if isinstance(v, Variable)])
-        raise found from error.__cause__
+        refusal = DtypeError(f"{name}: {error}")
+        describe_operands(refusal, [v for v in values if isinstance(v, Variable)])
+        raise refusal from error.__cause__
     return [
-        _cast()(v, t) if isinstance(v, Variable) else weak_variable(v, t) for v, t in zip(made, dtypes, strict=True)
+        _cast()(v, t) if isinstance(v, Variable) else weak_variable(v, t) for v, t in zip(values, dtypes, strict=True)
     ]
 
 
@@ -368,17 +368,17 @@ class Elementwise(Op):
         """
         inputs = tuple(align_ranks(operands))
         try:
-            found = self._type([v.symbolic_type for v in inputs], dtype)
+            kind = self._type([v.symbolic_type for v in inputs], dtype)
         except (TypeError, ValueError) as error:
             describe_operands(error, inputs)
             raise
-        return Variable(found, Apply(self, inputs, (found,), locs.here()))
+        return Variable(kind, Apply(self, inputs, (kind,), locs.here()))
 
     def perform(self, *arrays: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
         """The NumPy reference, in the loop's dtype."""
         target = self.fn.result_of(tuple([a.dtype for a in arrays]))
-        found = np.asarray(self.fn.reference(*arrays))
-        return (found if found.dtype == target else found.astype(target),)
+        y = np.asarray(self.fn.reference(*arrays))
+        return (y if y.dtype == target else y.astype(target),)
 
     def expansion(self, *inputs: Variable) -> Variable:
         """The record's expansion, in the dtype of the loop."""
@@ -391,17 +391,17 @@ class Elementwise(Op):
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
         """The record's facts; what is symmetric stays so."""
-        known = tuple([facts_of(v) for v in inputs])
-        key = (inputs[0].type.dtype, inputs[0] is inputs[-1], known)
+        operand_facts = tuple([facts_of(v) for v in inputs])
+        key = (inputs[0].type.dtype, inputs[0] is inputs[-1], operand_facts)
         cache = self.fn._known_facts
-        found = cache.get(key)
-        if found is None:
-            found = frozenset(self.fn.facts(*inputs) if self.fn.facts is not None else ())
+        names = cache.get(key)
+        if names is None:
+            names = frozenset(self.fn.facts(*inputs) if self.fn.facts is not None else ())
             if all(map(_is_symmetric, inputs)) and any(v.type.ndim >= 2 for v in inputs):
-                return (found | {"symmetric"},)
-            if len(known) < 3 and key[0] != "int64" and all(map(MATRIX.isdisjoint, known)):
-                cache[key] = found  # nothing but facts of elements decides: numbers of rows and columns are int64
-        return (found,)
+                return (names | {"symmetric"},)
+            if len(operand_facts) < 3 and key[0] != "int64" and all(map(MATRIX.isdisjoint, operand_facts)):
+                cache[key] = names  # nothing but facts of elements decides: numbers of rows and columns are int64
+        return (names,)
 
     def length_value(
         self, inputs: Sequence[Variable], value_of: Callable[[Variable], int | Length]

@@ -230,7 +230,7 @@ def _eliminated(rows: Variable, b: Variable, below: int) -> tuple[Variable, Vari
     window, later = _window(rows, below)
     first, sides = _parted(moveaxis(b, -2, 0), below + 1)
 
-    def step(carry: Any, given: Any) -> tuple[Any, Any]:
+    def step(carry: Any, xs: Any) -> tuple[Any, Any]:
         window, sides = carry
         column = window[..., 0]
         chosen = expand_dims_at(equal(iota(below + 1), expand_dims_at(argmax(_size(column), -1), (-1,))), (-1,))
@@ -242,10 +242,10 @@ def _eliminated(rows: Variable, b: Variable, below: int) -> tuple[Variable, Vari
         window, sides = (
             subtract(v, multiply(factors, expand_dims_at(row, (-2,)))) for v, row in ((window, pivot), (sides, side))
         )
-        return (_next(_one_on(window), given[0]), _next(sides, given[1])), (pivot, side)
+        return (_next(_one_on(window), xs[0]), _next(sides, xs[1])), (pivot, side)
 
-    _, found = scan(step, (window, moveaxis(first, 0, -2)), (later, sides))
-    return found  # type: ignore[no-any-return]
+    _, results = scan(step, (window, moveaxis(first, 0, -2)), (later, sides))
+    return results  # type: ignore[no-any-return]
 
 
 def _size(x: Variable) -> Variable:
@@ -269,7 +269,7 @@ def _factorised(rows: Variable, b: Variable, below: int) -> tuple[Variable, Vari
     window, later = _window(rows, below)
     first, sides = _parted(moveaxis(b, -2, 0), below + 1)
 
-    def step(carry: Any, given: Any) -> tuple[Any, Any]:
+    def step(carry: Any, xs: Any) -> tuple[Any, Any]:
         window, sides = carry
         column, side = window[..., 0], sides[..., 0, :]
         pivot = column[..., :1]
@@ -281,10 +281,10 @@ def _factorised(rows: Variable, b: Variable, below: int) -> tuple[Variable, Vari
         turned = Concatenate(-1)(conjugated(lower), zeros_like(pivot))
         window = subtract(window, multiply(factors, expand_dims_at(turned, (-2,))))
         sides = subtract(sides[..., 1:, :], multiply(factors, expand_dims_at(side, (-2,))))
-        return (_next(window, given[0]), _next(sides, given[1])), (Concatenate(-1)(pivot, lower), side)
+        return (_next(window, xs[0]), _next(sides, xs[1])), (Concatenate(-1)(pivot, lower), side)
 
-    _, found = scan(step, (window, moveaxis(first, 0, -2)), (later, sides))
-    return found  # type: ignore[no-any-return]
+    _, results = scan(step, (window, moveaxis(first, 0, -2)), (later, sides))
+    return results  # type: ignore[no-any-return]
 
 
 def _substituted(upper: Variable, sides: Variable, width: int) -> Variable:
@@ -295,12 +295,12 @@ def _substituted(upper: Variable, sides: Variable, width: int) -> Variable:
     """
     from tg.ops.iteration import scan
 
-    def step(known: Any, given: Any) -> tuple[Any, Any]:
-        row, side = given
-        found = side
+    def step(known: Any, xs: Any) -> tuple[Any, Any]:
+        row, side = xs
+        rest = side
         if width > 1:
-            found = subtract(side, reduce_sum(multiply(expand_dims_at(row[..., 1:], (-1,)), known), (-2,)))
-        x = divide(found, row[..., :1])
+            rest = subtract(side, reduce_sum(multiply(expand_dims_at(row[..., 1:], (-1,)), known), (-2,)))
+        x = divide(rest, row[..., :1])
         return Concatenate(-2)(expand_dims_at(x, (-2,)), known)[..., : width - 1, :], x
 
     start = zeros((*sides.shape[1:-1], width - 1, sides.shape[-1]), dtype=sides.type.dtype)
@@ -337,8 +337,8 @@ def band_of(a: Variable, below: int, above: int) -> Variable:
     for k in range(-above, below + 1):
         rows = add(columns, k) if k else columns
         inside = clip(rows, 0, last) if k else rows
-        found = moveaxis(Gather((-2, -1))(a, inside, columns), 0, -1)
-        diagonals.append(where(equal(inside, rows), found, zero) if k else found)
+        diagonal = moveaxis(Gather((-2, -1))(a, inside, columns), 0, -1)
+        diagonals.append(where(equal(inside, rows), diagonal, zero) if k else diagonal)
     return stack(diagonals, -2)
 
 
@@ -391,8 +391,8 @@ def solve_banded(l_and_u: tuple[int, int], ab: Any, b: Any, *, on_error: str = "
         raise InputError(message(text))
     ab, sides, is_vector = matrix_and_sides("solve_banded", ab, b)
     ab = with_lengths(ab, {-2: below + above + 1}, "solve_banded")
-    found = SolveBanded(below, above, whether_to_raise("solve_banded", on_error))(ab, sides)[0]
-    return Squeeze((-1,))(found) if is_vector else found  # type: ignore[no-any-return]
+    x = SolveBanded(below, above, whether_to_raise("solve_banded", on_error))(ab, sides)[0]
+    return Squeeze((-1,))(x) if is_vector else x  # type: ignore[no-any-return]
 
 
 def solveh_banded(ab: Any, b: Any, lower: bool = False, *, on_error: str = "raise") -> Variable:
@@ -418,8 +418,8 @@ def solveh_banded(ab: Any, b: Any, lower: bool = False, *, on_error: str = "rais
         text = f"solveh_banded: ab: found {ab.type}, needed a known number of diagonals, >= 1"
         raise ShapeError(message(text, hint=hint))
     read = ab if lower else conjugated(transposed(ab, 0, count - 1))
-    found = SolvehBanded(count - 1, whether_to_raise("solveh_banded", on_error))(read, sides)[0]
-    return Squeeze((-1,))(found) if is_vector else found  # type: ignore[no-any-return]
+    x = SolvehBanded(count - 1, whether_to_raise("solveh_banded", on_error))(read, sides)[0]
+    return Squeeze((-1,))(x) if is_vector else x  # type: ignore[no-any-return]
 
 
 FAMILY = Family(

@@ -61,8 +61,8 @@ def _by_columns(start: Variable, count: Any, step: Callable[[Variable, Variable]
     """A matrix whose columns follow from those before them."""
     from tg.ops.iteration import fori_loop
 
-    def body(k: Variable, found: Variable) -> Variable:
-        return where(equal(iota(count), k), step(k, found), found)
+    def body(k: Variable, x: Variable) -> Variable:
+        return where(equal(iota(count), k), step(k, x), x)
 
     with Requirements():  # lengths of the step are no values of a graph that is being rewritten
         return fori_loop(0, count, body, start)  # type: ignore[no-any-return]
@@ -254,11 +254,11 @@ def triangular_root(form: Variable) -> Variable:
     n = form.shape[-1]
     zero = numpy_dtype(form.type.dtype).type(0)
 
-    def step(k: Variable, found: Variable) -> Variable:
+    def step(k: Variable, x: Variable) -> Variable:
         column = _column(form, k)
         at = expand_dims_at(equal(iota(n), k), (-1,))
         root = sqrt(_diagonal_element(column, k))
-        above = _solve(_shifted(found, root), where(at, zero, column))
+        above = _solve(_shifted(x, root), where(at, zero, column))
         return where(at, root, above)
 
     return _by_columns(zeros_like(form), n, step)

@@ -101,10 +101,10 @@ def _approximant(a: Variable) -> Variable:
 
 
 def _sum(*terms: tuple[Any, Variable]) -> Variable:
-    found = multiply(terms[0][1], terms[0][0])
+    total = multiply(terms[0][1], terms[0][0])
     for factor, x in terms[1:]:
-        found = add(found, multiply(x, factor))
-    return found
+        total = add(total, multiply(x, factor))
+    return total
 
 
 def derivative(op: Op, a: Variable, direction: Variable) -> Variable:
@@ -112,8 +112,8 @@ def derivative(op: Op, a: Variable, direction: Variable) -> Variable:
     n = a.shape[-1]
     above = Concatenate(-1)(a, direction)
     whole = Concatenate(-2)(above, Concatenate(-1)(zeros_like(a), a))
-    found = op(whole)
-    return slice_axis(slice_axis(found, -2, 0, n), -1, n, n)
+    value = op(whole)
+    return slice_axis(slice_axis(value, -2, 0, n), -1, n, n)
 
 
 def expm(A: Any) -> Variable:

@@ -83,8 +83,8 @@ class Solve(Op):
                 x, info = self.perform(a, b)
                 return np.where(lost[..., None, None], x.dtype.type(np.nan), x), info
             try:
-                given = a if self.transpose == "n" else np.swapaxes(a, -1, -2)
-                return (np.linalg.solve(np.conj(given) if self.transpose == "c" else given, b), info_of(a))
+                matrix = a if self.transpose == "n" else np.swapaxes(a, -1, -2)
+                return (np.linalg.solve(np.conj(matrix) if self.transpose == "c" else matrix, b), info_of(a))
             except np.linalg.LinAlgError:
                 pass
         return Op.perform(Solve(self.transpose, self.positive, raises=False), a, b)

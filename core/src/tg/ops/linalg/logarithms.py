@@ -71,9 +71,9 @@ class Logm(Op):
         form, vectors = schur_form(a)
         root, times = _roots(form)
         scale = cast_variable(exp2(times), form.type.dtype)
-        found = multiply(_approximant(subtract(root, identities(root))), expand_dims_at(scale, (-2, -1)))
-        found = where(on_diagonal(found), expand_dims_at(log(diagonals(form)), (-1,)), found)
-        x = MatMul()(MatMul()(vectors, found), adjoint(vectors))
+        logarithm = multiply(_approximant(subtract(root, identities(root))), expand_dims_at(scale, (-2, -1)))
+        logarithm = where(on_diagonal(logarithm), expand_dims_at(log(diagonals(form)), (-1,)), logarithm)
+        x = MatMul()(MatMul()(vectors, logarithm), adjoint(vectors))
         return x if is_complex(a.type.dtype) else real_part(x, a)
 
     def pullback(
@@ -111,11 +111,11 @@ def _approximant(x: Variable) -> Variable:
     """The diagonal Padé approximant of log(1 + x) in partial fractions: the quadrature by Gauss of its integral."""
     nodes, weights = np.polynomial.legendre.leggauss(DEGREE)
     kind = numpy_dtype(real_type(x.type.dtype)).type
-    one, found = identities(x), zeros_like(x)
+    one, total = identities(x), zeros_like(x)
     solve = SolveTriangular(lower=False, transpose="n", unit_diagonal=False, raises=False)
     for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
-        found = add(found, solve(add(one, multiply(x, kind(node))), multiply(x, kind(weight))))
-    return found
+        total = add(total, solve(add(one, multiply(x, kind(node))), multiply(x, kind(weight))))
+    return total
 
 
 def logm(A: Any) -> Variable:

@@ -120,14 +120,14 @@ def _cotangent(factors: Variable, d: Variable, m: Any, n: Any) -> Variable:
         under, dunder = (slice_axis(slice_axis(v, -2, few, tall), -1, 0, few) for v in (factors, d))
         above = subtract(above, MatMul()(matrix_transpose(under), dunder))
     inner = lower(corner, add(tril(below, -1), triu(above)))
-    found = matrix_transpose(upper(corner, matrix_transpose(inner)))
+    gradient = matrix_transpose(upper(corner, matrix_transpose(inner)))
     if not same(wide, 0):
-        found = Concatenate(-1)(found, lower(corner, drest))
+        gradient = Concatenate(-1)(gradient, lower(corner, drest))
     if not same(tall, 0):
         last = matrix_transpose(upper(corner, matrix_transpose(dunder)))
         filled = last if same(wide, 0) else _padded(last, wide)
-        found = Concatenate(-2)(found, filled)
-    return found
+        gradient = Concatenate(-2)(gradient, filled)
+    return gradient
 
 
 def _padded(x: Variable, columns: Any) -> Variable:
@@ -161,9 +161,9 @@ def solve_by_factors(factors: Variable, order: Variable, b: Variable, transpose:
 
 def order_of(pivots: Variable, m: Any) -> Variable:
     """The order of m rows that changes of places, each row with its pivot in turn, make."""
-    made = pivots.apply
-    if made is not None and isinstance(made.op, LU):
-        return made.op(*made.inputs)[2]  # type: ignore[no-any-return]
+    maker = pivots.apply
+    if maker is not None and isinstance(maker.op, LU):
+        return maker.op(*maker.inputs)[2]  # type: ignore[no-any-return]
     from tg.ops.iteration import fori_loop
 
     pivots = cast_variable(pivots, "int64")
@@ -206,12 +206,12 @@ def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: Any = 0) -> Variable:
     """
     if not isinstance(lu_and_piv, tuple | list) or len(lu_and_piv) != 2:
         raise InputError(message("lu_solve: found no pair, needed the factors and the pivots"))
-    given, pivots = lu_and_piv
-    factors, sides, is_vector = matrix_and_sides("lu_solve", given, b)
+    lu, pivots = lu_and_piv
+    factors, sides, is_vector = matrix_and_sides("lu_solve", lu, b)
     order = order_of(as_variable(pivots), factors.shape[-2])
     order = broadcast_to(order, (*factors.shape[:-2], factors.shape[-2]))
-    found = solve_by_factors(factors, order, sides, transpose_of("lu_solve", trans, factors.type.dtype))
-    return Squeeze((-1,))(found) if is_vector else found
+    x = solve_by_factors(factors, order, sides, transpose_of("lu_solve", trans, factors.type.dtype))
+    return Squeeze((-1,))(x) if is_vector else x
 
 
 def lu(a: Any, permute_l: bool = False, *, p_indices: bool = False) -> tuple[Variable, ...]:

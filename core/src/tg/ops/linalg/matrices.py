@@ -55,8 +55,8 @@ def matrices(what: str, *values: Any) -> list[Variable]:
 
 def matrix(what: str, a: Any) -> Variable:
     """One operand as `matrices` has it."""
-    (found,) = matrices(what, a)
-    return found
+    (operand,) = matrices(what, a)
+    return operand
 
 
 def matrix_and_sides(what: str, a: Any, b: Any) -> tuple[Variable, Variable, bool]:
@@ -79,13 +79,13 @@ def broadcast_matrices(what: str, *values: Any) -> list[Variable]:
     Raises:
         DtypeError, ShapeError: as `matrices`; or leading lengths that do not fit.
     """
-    given = matrices(what, *values)
-    rank = max(v.type.ndim for v in given)
-    given = [v if v.type.ndim == rank else expand_dims_at(v, tuple(range(-rank, -v.type.ndim))) for v in given]
-    lead = given[0].shape[:-2]
-    for v in given[1:]:
+    operands = matrices(what, *values)
+    rank = max(v.type.ndim for v in operands)
+    operands = [v if v.type.ndim == rank else expand_dims_at(v, tuple(range(-rank, -v.type.ndim))) for v in operands]
+    lead = operands[0].shape[:-2]
+    for v in operands[1:]:
         lead = tuple(broadcast(n, m, lambda: f"{what}: leading axes") for n, m in zip(lead, v.shape[:-2], strict=True))
-    return [broadcast_to(v, (*lead, *v.shape[-2:])) if lead else v for v in given]
+    return [broadcast_to(v, (*lead, *v.shape[-2:])) if lead else v for v in operands]
 
 
 def need_matrices(what: str, *types: TensorType) -> None:
@@ -97,11 +97,11 @@ def need_matrices(what: str, *types: TensorType) -> None:
     first = types[0]
     for t in types:
         if t.dtype not in DTYPES or t.dtype != first.dtype:
-            found = ", ".join(one.dtype for one in types)
-            raise DtypeError(message(f"{what}: found {found}, needed one of {', '.join(DTYPES)}"))
+            actual = ", ".join(one.dtype for one in types)
+            raise DtypeError(message(f"{what}: found {actual}, needed one of {', '.join(DTYPES)}"))
         if len(t.shape) < 2 or len(t.shape) != len(first.shape):
-            found = " and ".join(str(len(one.shape)) for one in types)
-            raise ShapeError(message(f"{what}: ranks: found {found}, needed equal, >= 2"))
+            actual = " and ".join(str(len(one.shape)) for one in types)
+            raise ShapeError(message(f"{what}: ranks: found {actual}, needed equal, >= 2"))
         for n, m in zip(first.shape[:-2], t.shape[:-2], strict=True):
             need_same(what, "leading axes", n, m)
 
@@ -143,10 +143,10 @@ def transpose_of(what: str, trans: Any, dtype: str) -> str:
     Raises:
         InputError: no such word.
     """
-    found = TRANSPOSES.get(trans)
-    if found is None:
+    letter = TRANSPOSES.get(trans)
+    if letter is None:
         raise InputError(message(f"{what}: trans: found {trans!r}, needed one of {', '.join(map(repr, TRANSPOSES))}"))
-    return "t" if found == "c" and not is_complex(dtype) else found
+    return "t" if letter == "c" and not is_complex(dtype) else letter
 
 
 def adjoint(a: Variable) -> Variable:
@@ -200,8 +200,8 @@ def spread_columns(op: Any, a: Variable, b: Variable) -> list[Variable]:
 
     beside = moveaxis(b, 0, -2)  # (..., n, size, m)
     wide = reshape(beside, (*beside.shape[:-2], beside.shape[-2] * beside.shape[-1]))
-    found = op(a, wide)
-    x, *rest = found if isinstance(found, tuple) else (found,)
+    results = op(a, wide)
+    x, *rest = results if isinstance(results, tuple) else (results,)
     return [moveaxis(reshape(x, beside.shape), -2, 0), *rest]
 
 
@@ -245,12 +245,12 @@ def _unravelled(place: Variable, lengths: Sequence[Any]) -> list[Variable]:
     """The index of a place in C order; the place itself where the status has no room for an index of so many axes."""
     if len(lengths) >= STATUS_VALUES:
         return [place]
-    found: list[Variable] = []
+    index: list[Variable] = []
     for length in reversed(lengths[1:]):
         n = as_size_variable(length)
-        found.append(place % n)
+        index.append(place % n)
         place = place // n
-    return [place, *reversed(found)]
+    return [place, *reversed(index)]
 
 
 def info_of(a: Array) -> Array:

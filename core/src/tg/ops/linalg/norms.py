@@ -37,13 +37,13 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     """
     x = as_variable(x)
     rank = x.type.ndim
-    given = tuple(range(rank)) if axis is None else tuple(axis) if isinstance(axis, tuple | list) else (axis,)
-    places = sorted(axis_from_end(k, rank, "vector_norm") for k in given)
+    axes = tuple(range(rank)) if axis is None else tuple(axis) if isinstance(axis, tuple | list) else (axis,)
+    places = sorted(axis_from_end(k, rank, "vector_norm") for k in axes)
     moved = moveaxis(x, tuple(places), tuple(range(-len(places), 0))) if places else expand_dims_at(x, (-1,))
-    kept = moved.shape[: rank - len(places)]
-    flat = ravel(moved) if not kept else reshape(moved, (*kept, -1)) if len(places) > 1 else moved
-    found = norm(flat, ord, -1)
-    return expand_dims_at(found, tuple(places)) if keepdims and places else found
+    lead = moved.shape[: rank - len(places)]
+    flat = ravel(moved) if not lead else reshape(moved, (*lead, -1)) if len(places) > 1 else moved
+    value = norm(flat, ord, -1)
+    return expand_dims_at(value, tuple(places)) if keepdims and places else value
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Variable:
@@ -73,9 +73,9 @@ def cond(x: Any, p: Any = None) -> Variable:
         s = svdvals(x)
         first, last = Squeeze((-1,))(slice_axis(s, -1, 0, 1)), Squeeze((-1,))(s[..., -1:])
         return divide(last, first) if p == -2 else divide(first, last)
-    found = multiply(norm(x, p, (-2, -1)), norm(inv(x, on_error="nan"), p, (-2, -1)))
-    singular = logical_and(isnan(found), logical_not(any_of(isnan(x), (-2, -1))))
-    return where(singular, numpy_dtype(found.type.dtype).type(np.inf), found)
+    number = multiply(norm(x, p, (-2, -1)), norm(inv(x, on_error="nan"), p, (-2, -1)))
+    singular = logical_and(isnan(number), logical_not(any_of(isnan(x), (-2, -1))))
+    return where(singular, numpy_dtype(number.type.dtype).type(np.inf), number)
 
 
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Variable:

@@ -44,14 +44,14 @@ def matrix_power(a: Any, n: int) -> Variable:
         raise ShapeError(message(f"matrix_power: found {a.type}, needed a matrix, or several along leading axes"))
     if n < 0:
         return matrix_power(inv(a), -n)
-    found = None if n else identities(a)
+    power = None if n else identities(a)
     while n:
         if n % 2:
-            found = a if found is None else matmul(found, a)
+            power = a if power is None else matmul(power, a)
         n //= 2
         a = matmul(a, a) if n else a
-    assert found is not None
-    return found
+    assert power is not None
+    return power
 
 
 def multi_dot(arrays: Sequence[Any]) -> Variable:
@@ -64,22 +64,22 @@ def multi_dot(arrays: Sequence[Any]) -> Variable:
     Source:
         numpy.linalg.multi_dot
     """
-    given = [as_variable(v) for v in arrays]
-    if len(given) < 2:
-        raise InputError(message(f"multi_dot: found {len(given)} arrays, needed at least two"))
-    first, last = (v.type.ndim == 1 for v in (given[0], given[-1]))
+    matrices = [as_variable(v) for v in arrays]
+    if len(matrices) < 2:
+        raise InputError(message(f"multi_dot: found {len(matrices)} arrays, needed at least two"))
+    first, last = (v.type.ndim == 1 for v in (matrices[0], matrices[-1]))
     if first:
-        given[0] = expand_dims_at(given[0], (-2,))
+        matrices[0] = expand_dims_at(matrices[0], (-2,))
     if last:
-        given[-1] = expand_dims_at(given[-1], (-1,))
-    for v in given:
+        matrices[-1] = expand_dims_at(matrices[-1], (-1,))
+    for v in matrices:
         if v.type.ndim != 2:
             raise ShapeError(message(f"multi_dot: found {v.type}, needed matrices"))
-    lengths = [known if isinstance(known := v.type.shape[0], int) else TYPICAL for v in given]
-    lengths.append(known if isinstance(known := given[-1].type.shape[1], int) else TYPICAL)
-    found = _multiplied(given, _best_splits(lengths), 0, len(given) - 1)
-    found = found[0] if first else found
-    return found[..., 0] if last else found
+    lengths = [n if isinstance(n := v.type.shape[0], int) else TYPICAL for v in matrices]
+    lengths.append(n if isinstance(n := matrices[-1].type.shape[1], int) else TYPICAL)
+    product = _multiplied(matrices, _best_splits(lengths), 0, len(matrices) - 1)
+    product = product[0] if first else product
+    return product[..., 0] if last else product
 
 
 def _best_splits(lengths: Sequence[int]) -> dict[tuple[int, int], int]:
@@ -171,10 +171,10 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Variable:
         if v.type.shape[-1] not in (None, 3):
             raise ShapeError(message(f"cross: found an axis of length {v.type.shape[-1]}, needed 3"))
     a, b = ([v[..., k] for k in range(3)] for v in (x, y))
-    found = [
+    components = [
         expand_dims_at(subtract(multiply(a[i], b[j]), multiply(a[j], b[i])), (-1,)) for i, j in ((1, 2), (2, 0), (0, 1))
     ]
-    return moveaxis(concatenate(found, -1), -1, axis)
+    return moveaxis(concatenate(components, -1), -1, axis)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: object = None) -> Variable:

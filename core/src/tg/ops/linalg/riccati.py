@@ -156,12 +156,12 @@ class ContinuousRiccati(Op):
         return (da, dat, negative(MatMul()(da, xt)), w)
 
 
-def _types(what: str, *given: TensorType) -> tuple[TensorType, ...]:
-    need_matrices(what, *given)
-    for t in given:
+def _types(what: str, *types: TensorType) -> tuple[TensorType, ...]:
+    need_matrices(what, *types)
+    for t in types:
         need_square(what, t)
-        need_same(what, "rows of matrices", given[0].shape[-1], t.shape[-1])
-    return (given[-1], TensorType("int32", given[-1].shape[:-2]))
+        need_same(what, "rows of matrices", types[0].shape[-1], t.shape[-1])
+    return (types[-1], TensorType("int32", types[-1].shape[:-2]))
 
 
 def _solved(a: Variable, b: Variable, transpose: str = "n") -> Variable:
@@ -222,8 +222,8 @@ def _scale(a: Variable, g: Variable, q: Variable) -> Variable:
     """A number beyond the eigenvalues of a, of the size of the closed loop's, for each matrix."""
     size = maximum(_norm(a), sqrt(multiply(_norm(g), _norm(q))))
     one = numpy_dtype(size.type.dtype).type(1)
-    found = where(greater(size, 0), add(size, size), one)
-    return cast_variable(expand_dims_at(found, (-2, -1)), a.type.dtype)
+    scale = where(greater(size, 0), add(size, size), one)
+    return cast_variable(expand_dims_at(scale, (-2, -1)), a.type.dtype)
 
 
 def _norm(x: Variable) -> Variable:
@@ -272,8 +272,8 @@ def solve_discrete_are(
         scipy.linalg.solve_discrete_are, where r may be singular
     """
     raises = whether_to_raise("solve_discrete_are", on_error)
-    given = _reduced("solve_discrete_are", a, b, q, r, e, s, raises)
-    return _hermitian(DiscreteRiccati(raises)(*given)[0])
+    operands = _reduced("solve_discrete_are", a, b, q, r, e, s, raises)
+    return _hermitian(DiscreteRiccati(raises)(*operands)[0])
 
 
 def solve_continuous_are(
@@ -294,14 +294,14 @@ def solve_continuous_are(
         scipy.linalg.solve_continuous_are
     """
     raises = whether_to_raise("solve_continuous_are", on_error)
-    given = _reduced("solve_continuous_are", a, b, q, r, e, s, raises)
-    return _hermitian(ContinuousRiccati(raises)(*given)[0])
+    operands = _reduced("solve_continuous_are", a, b, q, r, e, s, raises)
+    return _hermitian(ContinuousRiccati(raises)(*operands)[0])
 
 
 def _reduced(what: str, a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, raises: bool) -> tuple[Variable, ...]:
     """a, its adjoint, b r^-1 b' and q of the same equation without e and s."""
-    given = broadcast_matrices(what, *(v for v in (a, b, q, r, e, s) if v is not None))
-    a, b, q, r, *rest = given
+    matrices = broadcast_matrices(what, *(v for v in (a, b, q, r, e, s) if v is not None))
+    a, b, q, r, *rest = matrices
     e = rest.pop(0) if e is not None else None
     s = rest.pop(0) if s is not None else None
     solve = Solve("n", positive=False, raises=raises)

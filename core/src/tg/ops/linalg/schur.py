@@ -113,8 +113,8 @@ class Eig(Op):
             inner = quotients(tools, with_columns_of(tools, turned, dv), gaps, w)
         on_it = zero if dw is None else expand_dims_at(conjugate(dw), (-1,))
         inner = where(on_diagonal(v), on_it, inner)
-        found = Solve("n", positive=False, raises=False)(adjoint(v), MatMul()(inner, adjoint(v)))[0]
-        return (conjugate(found) if is_complex(a.type.dtype) else real(found),)
+        gradient = Solve("n", positive=False, raises=False)(adjoint(v), MatMul()(inner, adjoint(v)))[0]
+        return (conjugate(gradient) if is_complex(a.type.dtype) else real(gradient),)
 
 
 @final
@@ -246,8 +246,8 @@ def schur(a: Any, output: str = "real", *, on_error: str = "raise") -> tuple[Var
     if output not in ("real", "complex"):
         raise InputError(message(f"schur: output: found {output!r}, needed 'real' or 'complex'"))
     a = matrix("schur", a)
-    given = cast_variable(a, complex_type(a.type.dtype)) if output == "complex" else a
-    form, vectors, _ = Schur(whether_to_raise("schur", on_error))(given)
+    operand = cast_variable(a, complex_type(a.type.dtype)) if output == "complex" else a
+    form, vectors, _ = Schur(whether_to_raise("schur", on_error))(operand)
     return form, vectors
 
 

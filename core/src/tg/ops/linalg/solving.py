@@ -80,8 +80,8 @@ class Det(Op):
     def perform(self, a: Array) -> tuple[Array, ...]:
         """`np.linalg.det`."""
         lost, a = without_nan(a)
-        found = np.asarray(np.linalg.det(a))
-        return (found if lost is None else np.where(lost, found.dtype.type(np.nan), found),)
+        determinants = np.asarray(np.linalg.det(a))
+        return (determinants if lost is None else np.where(lost, determinants.dtype.type(np.nan), determinants),)
 
     def expansion(self, *inputs: Variable) -> Variable:
         """The product of the pivots, with the sign of the permutation."""
@@ -255,10 +255,10 @@ class SlogDet(Op):
     def perform(self, a: Array) -> tuple[Array, ...]:
         """`np.linalg.slogdet`, whose sign of what is NaN is 1; here it is NaN."""
         lost, a = without_nan(a)
-        found = np.linalg.slogdet(a)
-        size = np.asarray(found.logabsdet)
+        result = np.linalg.slogdet(a)
+        size = np.asarray(result.logabsdet)
         size = size if lost is None else np.where(lost, size.dtype.type(np.nan), size)
-        return (np.where(np.isnan(size), size.dtype.type(np.nan), found.sign), size)
+        return (np.where(np.isnan(size), size.dtype.type(np.nan), result.sign), size)
 
     def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
         """Of the pivots."""
@@ -324,17 +324,17 @@ def solve(
     if assume_a not in ASSUMED:
         words = ", ".join(repr(word) for word in ASSUMED if word is not None)
         raise InputError(message(f"solve: assume_a: found {assume_a!r}, needed one of {words}"))
-    found = _solved(ASSUMED[assume_a], a, sides, lower, transposed, raises)
-    return Squeeze((-1,))(found) if is_vector else found
+    x = _solved(ASSUMED[assume_a], a, sides, lower, transposed, raises)
+    return Squeeze((-1,))(x) if is_vector else x
 
 
 def _solved(assumed: str, a: Variable, b: Variable, lower: bool, transposed: bool, raises: bool) -> Variable:
     transpose = "t" if transposed else "n"
     if assumed.endswith("triangular"):
-        found: Variable = SolveTriangular(assumed.startswith("lower"), transpose, unit_diagonal=False, raises=raises)(
-            a, b
-        )
-        return found
+        solution: Variable = SolveTriangular(
+            assumed.startswith("lower"), transpose, unit_diagonal=False, raises=raises
+        )(a, b)
+        return solution
     if assumed == "diagonal":
         triangle = tril(triu(a))
         return SolveTriangular(True, transpose, False, raises)(triangle, b)  # type: ignore[no-any-return]

@@ -73,20 +73,20 @@ def performed(a: Array, types: Sequence[TensorType], function: Callable[[Array],
     """What a function of NumPy's gives, matrix by matrix where one fails; NaN for what is not finite; and info."""
     info = info_of(a)
     finite = np.asarray(np.isfinite(a).all((-2, -1)))
-    given = np.where(finite[..., None, None], a, 0).astype(a.dtype)
+    matrices = np.where(finite[..., None, None], a, 0).astype(a.dtype)
     try:
-        found = list(function(given))
+        results = list(function(matrices))
     except np.linalg.LinAlgError:
-        found = [np.full(t.shape, np.nan, numpy_dtype(t.dtype)) for t in types]
+        results = [np.full(t.shape, np.nan, numpy_dtype(t.dtype)) for t in types]
         for index in np.ndindex(info.shape):
             try:
-                for whole, part in zip(found, function(given[index]), strict=True):
+                for whole, part in zip(results, function(matrices[index]), strict=True):
                     whole[index] = part
             except np.linalg.LinAlgError:
                 info[index] = 1
-    for whole in found:
+    for whole in results:
         whole[~finite] = np.nan
-    return [*found, info]
+    return [*results, info]
 
 
 @final
@@ -135,15 +135,15 @@ class Eigh(Op):
             if dw is None:
                 return (None,)
             scaled = multiply(v, cast_variable(expand_dims_at(dw, (-2,)), v.type.dtype))
-            found = MatMul()(scaled, adjoint(v))
-            return (conjugated(half_diagonal(add(found, adjoint(found)))),)
+            gradient = MatMul()(scaled, adjoint(v))
+            return (conjugated(half_diagonal(add(gradient, adjoint(gradient)))),)
         gaps = subtract(expand_dims_at(w, (-2,)), expand_dims_at(w, (-1,)))
         turn = _turn(tools, MatMul()(adjoint(v), conjugated(dv)), dv)
         inner = quotients(tools, turn, gaps, w)
         if dw is not None:
             inner = add(inner, _with_diagonal(cast_variable(dw, v.type.dtype), v))
-        found = MatMul()(MatMul()(v, inner), adjoint(v))
-        return (conjugated(half_diagonal(add(found, adjoint(found)))),)
+        gradient = MatMul()(MatMul()(v, inner), adjoint(v))
+        return (conjugated(half_diagonal(add(gradient, adjoint(gradient)))),)
 
 
 def _turn(tools: Any, x: Variable, dv: Variable) -> Variable:
@@ -321,16 +321,16 @@ def _svd_gradient(
     inner = parts[0]
     for part in parts[1:]:
         inner = add(inner, part)
-    found: Variable = MatMul()(MatMul()(u, inner), vh)
+    gradient: Variable = MatMul()(MatMul()(u, inner), vh)
     if gu is not None and not square:
         beside = quotients(tools, gu, row, s, diagonal=True)
         beside = subtract(beside, MatMul()(u, MatMul()(adjoint(u), beside)))
-        found = add(found, MatMul()(beside, vh))
+        gradient = add(gradient, MatMul()(beside, vh))
     if gvh is not None and not square:
         beside = quotients(tools, gvh, column, s, diagonal=True)
         beside = subtract(beside, MatMul()(MatMul()(beside, v), vh))
-        found = add(found, MatMul()(u, beside))
-    return found
+        gradient = add(gradient, MatMul()(u, beside))
+    return gradient
 
 
 @final

@@ -161,8 +161,8 @@ def _derivatives(tools: Any, f: FrozenGraph) -> list[FrozenGraph]:
     """The derivatives of a function of numbers by each of them."""
     leaves = [Variable(t) for t in f.input_types]
     one = Constant(np.ones((), numpy_dtype(leaves[0].type.dtype)))
-    found = tools.vjp_of(lambda *xs: f.instantiate(xs)[0], leaves, [one])
-    return [freeze(leaves, [zeros_like(x) if dx is None else dx]) for x, dx in zip(leaves, found, strict=True)]
+    gradients = tools.vjp_of(lambda *xs: f.instantiate(xs)[0], leaves, [one])
+    return [freeze(leaves, [zeros_like(x) if dx is None else dx]) for x, dx in zip(leaves, gradients, strict=True)]
 
 
 def _total(x: Variable, y: Variable) -> Variable:
@@ -253,9 +253,9 @@ class TraceOfFunction(Op):
         if dy is None:
             return (None,) * len(inputs)
         slope, *by_parameters = _derivatives(tools, self.f)
-        found = multiply(expand_dims_at(dy, (-2, -1)), SymmetricFunction(slope, self.raises)(*inputs))
+        gradient = multiply(expand_dims_at(dy, (-2, -1)), SymmetricFunction(slope, self.raises)(*inputs))
         rest = [_total(dy, TraceOfFunction(d, self.raises)(*inputs)) for d in by_parameters]
-        return (_lower(found), *rest)
+        return (_lower(gradient), *rest)
 
 
 @final

@@ -76,25 +76,25 @@ class SolveTriangular(Op):
     def perform(self, a: Array, b: Array) -> tuple[Array, ...]:
         """LAPACK's, if there is one; else substitution, row by row for all matrices at once."""
         if has_lapack():
-            found, _ = trtrs(a, b, lower=self.lower, transpose=self.transpose, unit_diagonal=self.unit_diagonal)  # type: ignore[arg-type]
+            x, _ = trtrs(a, b, lower=self.lower, transpose=self.transpose, unit_diagonal=self.unit_diagonal)  # type: ignore[arg-type]
         else:
-            found = self._substituted(a, b)
+            x = self._substituted(a, b)
         if not self.raises and not self.unit_diagonal:
-            found[(np.diagonal(a, 0, -2, -1) == 0).any(-1)] = np.nan
-        return (found,)
+            x[(np.diagonal(a, 0, -2, -1) == 0).any(-1)] = np.nan
+        return (x,)
 
     def _substituted(self, a: Array, b: Array) -> Array:
         lower = self.lower == (self.transpose == "n")
         a = a if self.transpose == "n" else np.swapaxes(a, -1, -2)
         a = np.conj(a) if self.transpose == "c" else a
         n = a.shape[-1]
-        found = np.empty(b.shape, b.dtype)
+        x = np.empty(b.shape, b.dtype)
         for i in range(n) if lower else reversed(range(n)):
             before = slice(0, i) if lower else slice(i + 1, n)
             row = a[..., i : i + 1, before]
-            rest = b[..., i, :] - np.matmul(row, found[..., before, :])[..., 0, :]
-            found[..., i, :] = rest if self.unit_diagonal else rest / a[..., i, i, None]
-        return found
+            rest = b[..., i, :] - np.matmul(row, x[..., before, :])[..., 0, :]
+            x[..., i, :] = rest if self.unit_diagonal else rest / a[..., i, i, None]
+        return x
 
     def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
         """No diagonal has a zero."""
@@ -151,8 +151,8 @@ def solve_triangular(
     a, sides, is_vector = matrix_and_sides("solve_triangular", a, b)
     transpose = transpose_of("solve_triangular", trans, a.type.dtype)
     raises = whether_to_raise("solve_triangular", on_error)
-    found = SolveTriangular(bool(lower), transpose, bool(unit_diagonal), raises)(a, sides)
-    return Squeeze((-1,))(found) if is_vector else found  # type: ignore[no-any-return]
+    x = SolveTriangular(bool(lower), transpose, bool(unit_diagonal), raises)(a, sides)
+    return Squeeze((-1,))(x) if is_vector else x  # type: ignore[no-any-return]
 
 
 FAMILY = Family("linalg/triangular", ops=(SolveTriangular,), functions=(solve_triangular,), module="linalg")

@@ -174,9 +174,9 @@ class Attention(Attending):
         """The expansion, with a function of the weights (..., t, s) between the softmax and their product with v."""
         q, k, v, *masks = self.in_groups(*inputs)
         scores = self.scores(q, k, masks)
-        found = MatMul()(between(MaskedSoftmax(-1)(scores)), v)
-        sums = broadcast_to(LogSumExp((-1,))(scores), found.shape[:-1])  # values may have more leading axes
-        y = self.in_heads(found, inputs[0])
+        means = MatMul()(between(MaskedSoftmax(-1)(scores)), v)
+        sums = broadcast_to(LogSumExp((-1,))(scores), means.shape[:-1])  # values may have more leading axes
+        y = self.in_heads(means, inputs[0])
         return y, reshape(sums, y.shape[:-1]) if self.is_grouped else sums
 
     def pullback(
@@ -197,9 +197,9 @@ class Attention(Attending):
         rows = tools.supports.rows(dy, *(x for x in inputs if x.type.dtype != "bool"))
         whole[0], y, masks = rows(whole[0]), rows(y), [m if m.type.dtype == "bool" else rows(m) for m in masks]
         sums = rows(sums, -np.inf)
-        found = AttentionGradient(*fields)(*whole, *masks, y, sums, dy)
+        gradients = AttentionGradient(*fields)(*whole, *masks, y, sums, dy)
         slopes = [None if m.type.dtype == "bool" else self._of_mask(whole, m, dy) for m in masks]
-        return (*(sum_to(dx, x.shape) for dx, x in zip(found, (q, k, v), strict=True)), *slopes)
+        return (*(sum_to(dx, x.shape) for dx, x in zip(gradients, (q, k, v), strict=True)), *slopes)
 
     def _of_mask(self, operands: Sequence[Variable], mask: Variable, dy: Variable) -> Variable:
         """The cotangent of numbers that are added to the scores."""
@@ -257,10 +257,13 @@ class AttentionGradient(Attending):
         slopes, shares, rows = _slopes(self, (q, k, v), masks, dy)
         queries, keys, *_ = self.in_groups(q, k, v)
         of_queries = self.in_heads(self._scaled(MatMul()(slopes, keys)), q)
-        found = [MatMul()(matrix_transpose(slopes), self._scaled(queries)), MatMul()(matrix_transpose(shares), rows)]
+        gradients = [
+            MatMul()(matrix_transpose(slopes), self._scaled(queries)),
+            MatMul()(matrix_transpose(shares), rows),
+        ]
         if self.is_grouped:
-            found = [reduce_sum(x, (-3,)) for x in found]
-        return of_queries, *(cast_variable(dx, x.type.dtype) for dx, x in zip(found, (k, v), strict=True))
+            gradients = [reduce_sum(x, (-3,)) for x in gradients]
+        return of_queries, *(cast_variable(dx, x.type.dtype) for dx, x in zip(gradients, (k, v), strict=True))
 
 
 def _slopes(
@@ -371,26 +374,26 @@ def scaled_dot_product_attention(
             raise DtypeError(message(text, hint="mask != 0 is True where a key takes part"))
         operands += [] if mask.type.dtype == "bool" else [as_floating(mask)]
     _need_real(operands)
-    made, dtype = promoted(operands)
-    made = [cast_variable(x, dtype) for x in made]
+    inputs, dtype = promoted(operands)
+    inputs = [cast_variable(x, dtype) for x in inputs]
     if scale is not None and not isinstance(scale, numbers.Real):
-        made[0], scale = multiply(made[0], cast_variable(_as_scalar(scale), dtype)), 1.0
-    if mask is not None and len(made) == 3:
-        made.append(mask)
+        inputs[0], scale = multiply(inputs[0], cast_variable(_as_scalar(scale), dtype)), 1.0
+    if mask is not None and len(inputs) == 3:
+        inputs.append(mask)
     least = 3 if enable_gqa else 2
-    for x, name in zip(made[:3], ("q", "k", "v"), strict=True):
+    for x, name in zip(inputs[:3], ("q", "k", "v"), strict=True):
         if x.type.ndim < least:
             axes = f"at least {least} axes" + (", the first of them that of heads" if enable_gqa else "")
             raise ShapeError(message(f"{NAME}: {name}: found {x.type}, needed {axes}"))
     if mask is not None:
-        _need_places(mask, made[0].shape[-2], made[1].shape[-2])
-    if made[-1].type.ndim == 0:
-        made[-1] = expand_dims_at(made[-1], (-1,))
+        _need_places(mask, inputs[0].shape[-2], inputs[1].shape[-2])
+    if inputs[-1].type.ndim == 0:
+        inputs[-1] = expand_dims_at(inputs[-1], (-1,))
     op = Attention(bool(is_causal), bool(enable_gqa), None if scale is None else float(scale))
-    made, needed = align_ranks(made), is_needed(NAME, dropout_p, dropout_key, training=True)
+    inputs, needed = align_ranks(inputs), is_needed(NAME, dropout_p, dropout_key, training=True)
     if not needed:
-        return op(*made)[0]  # type: ignore[no-any-return]
-    return op.written(made, lambda shares: dropped(NAME, shares, dropout_p, dropout_key, shares.shape))[0]
+        return op(*inputs)[0]  # type: ignore[no-any-return]
+    return op.written(inputs, lambda shares: dropped(NAME, shares, dropout_p, dropout_key, shares.shape))[0]
 
 
 def _need_real(operands: Sequence[Variable]) -> None:
@@ -408,10 +411,10 @@ def _need_places(mask: Variable, queries: int | Length, keys: int | Length) -> N
 
 
 def _as_scalar(scale: Any) -> Variable:
-    made = as_variable(scale)
-    if made.type.ndim:
-        raise InputError(message(f"{NAME}: scale: found {made.type}, needed a number or a scalar"))
-    return made
+    factor = as_variable(scale)
+    if factor.type.ndim:
+        raise InputError(message(f"{NAME}: scale: found {factor.type}, needed a number or a scalar"))
+    return factor
 
 
 FAMILY = Family(

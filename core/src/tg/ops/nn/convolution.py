@@ -41,12 +41,12 @@ def operands_of(what: str, x: Variable, w: Any, bias: Any) -> tuple[Variable, Va
         raise ShapeError(
             message(f"{what}: ranks: the weights have {w.type.ndim} axes, needed {x.type.ndim}", ("w", repr(w)))
         )
-    given = [x, w] if bias is None else [x, w, as_variable(bias)]
-    given, dtype = promoted(given)
+    operands = [x, w] if bias is None else [x, w, as_variable(bias)]
+    operands, dtype = promoted(operands)
     if dtype == "bool":
         raise DtypeError(message(f"{what}: found truth values, needed numbers"))
-    found = [cast_variable(v, dtype) for v in given]
-    return found[0], found[1], found[2] if bias is not None else None
+    values = [cast_variable(v, dtype) for v in operands]
+    return values[0], values[1], values[2] if bias is not None else None
 
 
 def with_bias(what: str, y: Variable, bias: Variable | None) -> Variable:
@@ -64,9 +64,9 @@ def required_length(what: str, v: Variable, n: Size) -> Variable:
     """A vector, of which it is made sure that it has a number for each channel."""
     if same(v.shape[0], n):
         return v
-    found, needed = as_size_variable(v.shape[0]), as_size_variable(n)
+    actual, needed = as_size_variable(v.shape[0]), as_size_variable(n)
     text = f"{what}: bias: found {{0}} numbers, needed {{1}}: one for each channel"
-    return required(v, equal(found, needed), (found, needed), Descriptor("ShapeError", text))
+    return required(v, equal(actual, needed), (actual, needed), Descriptor("ShapeError", text))
 
 
 def _groups(what: str, x: Variable, w: Variable, groups: Any, *, inner: int) -> tuple[int, Variable]:
@@ -91,9 +91,9 @@ def _groups(what: str, x: Variable, w: Variable, groups: Any, *, inner: int) -> 
         text = f"{what}: channels: x has {x.shape[1]}, the weights take {channels}{of_groups}"
         hint = "channels are the second axis: layout= says where else they are" if x.shape[-1] == needed else None
         raise ShapeError(message(text, ("x", repr(x)), ("w", repr(w)), hint=hint))
-    found, want = as_size_variable(x.shape[1]), as_size_variable(needed)
+    actual, want = as_size_variable(x.shape[1]), as_size_variable(needed)
     failure = Descriptor("ShapeError", f"{what}: channels: x has {{0}}, the weights take {{1}}")
-    return count, required(x, equal(found, want), (found, want), failure)
+    return count, required(x, equal(actual, want), (actual, want), failure)
 
 
 def _grouped(v: Variable, axis: int, groups: int, own: Size) -> Variable:

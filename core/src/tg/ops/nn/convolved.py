@@ -115,9 +115,9 @@ class Convolution(Op):
             length = x.shape[LEAD + 2 * axis]
             is_there = (part == 0) & (q >= 0) & (q < length)
             x = np.moveaxis(x, LEAD + 2 * axis, 0)
-            found = np.zeros((k, size, *x.shape[1:]), x.dtype)
-            found[is_there] = x[q[is_there]]
-            x = np.moveaxis(found, (0, 1), (LEAD + 2 * axis, LEAD + 2 * axis + 1))
+            windows = np.zeros((k, size, *x.shape[1:]), x.dtype)
+            windows[is_there] = x[q[is_there]]
+            x = np.moveaxis(windows, (0, 1), (LEAD + 2 * axis, LEAD + 2 * axis + 1))
         own = range(LEAD)
         pairs = range(LEAD, LEAD + 2 * axes)
         return np.transpose(x, (*own, *pairs[::2], *pairs[1::2]))
@@ -170,9 +170,9 @@ class Convolution(Op):
         ]
         strides = tuple(abs(d) for d in self.dilations)
         images, slopes = swapped(x, 0, 2), _cycled(dy)
-        found = convolution(images, slopes, strides, self.strides, self.spread, begins, kernel)
-        found = _cycled(found)
-        return flip(found, tuple(LEAD + k for k in turned)) if turned else found
+        gradient = convolution(images, slopes, strides, self.strides, self.spread, begins, kernel)
+        gradient = _cycled(gradient)
+        return flip(gradient, tuple(LEAD + k for k in turned)) if turned else gradient
 
     def pushforward(
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, tangents: Sequence[Variable | None]

@@ -81,10 +81,10 @@ def is_needed(what: str, p: Any, key: Any, *, training: Any) -> bool:
     if not isinstance(training, bool):
         hint = "a program for training and one for the rest are two functions"
         raise InputError(message(f"{what}: training: found {training!r}, needed True or False", hint=hint))
-    known = isinstance(p, int | float)
-    if known and not 0 <= p <= 1:
+    is_number = isinstance(p, int | float)
+    if is_number and not 0 <= p <= 1:
         raise InputError(message(f"{what}: p: found {p!r}, needed a probability in [0, 1]"))
-    if not training or (known and p == 0):
+    if not training or (is_number and p == 0):
         return False
     if key is None:
         raise InputError(message(f"{what}: key: found None, needed a key to draw by", hint=KEY_HINT))

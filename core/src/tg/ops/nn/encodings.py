@@ -67,16 +67,16 @@ def embedding(indices: Any, weight: Any, padding_idx: int | None = None) -> Vari
     return where(expand_dims_at(is_padding, (-1,)), StopGradient()(y), y)
 
 
-def row_of(what: str, given: Any, n: Any) -> int:
+def row_of(what: str, value: Any, n: Any) -> int:
     """A row of a table, as it is given; that of a table of a known length is counted from its beginning.
 
     Raises:
         BoundsError: there is no such row.
         InputError: it is no integer.
     """
-    row = known_integer(given)
+    row = known_integer(value)
     if type(row) is not int:
-        raise InputError(message(f"{what}: found {given!r}, needed an integer"))
+        raise InputError(message(f"{what}: found {value!r}, needed an integer"))
     if type(n) is not int:
         return row
     if not -n <= row < n:
@@ -129,8 +129,8 @@ def sinusoidal_encoding(
     if not is_float(wanted):
         raise DtypeError(message(f"{what}: dtype: found {wanted}, needed a real floating one"))
     angles = _angles(cast_variable(p, in_float32(wanted)), _even(what, features), base)
-    made = [sin(angles), cos(angles)]
-    y = _interleaved(*made) if interleaved else concatenate(made, -1)
+    parts = [sin(angles), cos(angles)]
+    y = _interleaved(*parts) if interleaved else concatenate(parts, -1)
     return cast_variable(y, wanted)
 
 
@@ -145,8 +145,8 @@ def _angles(positions: Variable, features: int | Length, base: float) -> Variabl
     """Positions times each frequency; frequencies are computed in float64 and rounded once."""
     dtype = positions.type.dtype
     if type(features) is int:
-        known = base ** (-np.arange(0, features, 2) / max(features, 1))
-        frequencies: Variable = constant(known.astype(numpy_dtype(dtype)))
+        scales = base ** (-np.arange(0, features, 2) / max(features, 1))
+        frequencies: Variable = constant(scales.astype(numpy_dtype(dtype)))
     else:
         places, count = cast_variable(iota(features // 2), "float64"), as_size_variable(features)
         powers = exp(divide(multiply(places, -2 * math.log(base)), cast_variable(count, "float64")))

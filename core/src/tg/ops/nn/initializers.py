@@ -312,8 +312,8 @@ def _known_shape(what: str, shape: Any) -> tuple[int, ...]:
     Raises:
         InputError: one is not.
     """
-    given = shape if isinstance(shape, tuple | list) else (shape,)
-    lengths = tuple(known_integer(n) for n in given)
+    dims = shape if isinstance(shape, tuple | list) else (shape,)
+    lengths = tuple(known_integer(n) for n in dims)
     if not all(type(n) is int and n >= 0 for n in lengths):
         raise InputError(message(f"{what}: shape: found {shape!r}, needed lengths that are known, integers from 0 on"))
     return lengths

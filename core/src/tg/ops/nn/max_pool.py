@@ -83,7 +83,7 @@ class MaxPool(Op):
         lengths = x.shape[x.ndim - axes :]
         shape = (*x.shape[: x.ndim - axes], *sizes)
         best = np.full(shape, identity(maximum, x.dtype.name), x.dtype)
-        found = np.full(shape, NOTHING, np.int64)
+        indices = np.full(shape, NOTHING, np.int64)
         for place in itertools.product(*map(range, self.window)):
             at = [
                 np.arange(size) * s + k * d - b
@@ -96,12 +96,12 @@ class MaxPool(Op):
             is_there = np.all(np.broadcast_arrays(*inside), axis=0)
             index: Any = (..., *(np.where(w, q, 0) for q, w in zip(grid, inside, strict=True)))
             one = x[index]
-            is_larger = is_there & ((found == NOTHING) | (one > best) | (np.isnan(one) & ~np.isnan(best)))
+            is_larger = is_there & ((indices == NOTHING) | (one > best) | (np.isnan(one) & ~np.isnan(best)))
             flat = np.zeros((1,) * axes, np.int64)
             for q, n in zip(grid, lengths, strict=True):
                 flat = flat * n + q
-            best, found = np.where(is_larger, one, best), np.where(is_larger, flat, found)
-        return best.astype(x.dtype, copy=False), found
+            best, indices = np.where(is_larger, one, best), np.where(is_larger, flat, indices)
+        return best.astype(x.dtype, copy=False), indices
 
     def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
         """A slice of the padded images for each position of the window, and the first that is the largest."""
@@ -170,8 +170,8 @@ class MaxPool(Op):
         flat = zeros((product(lead), product(own)), dtype=dy.type.dtype)
         rows, places, is_there = self._rows(x, outputs[1])
         values = where(is_there, reshape(dy, places.shape), numpy_dtype(dy.type.dtype).type(0))
-        found = Scatter((-2, -1), add)(flat, values, rows, places)
-        return (reshape(found, x.shape), *(None for _ in rest))
+        gradient = Scatter((-2, -1), add)(flat, values, rows, places)
+        return (reshape(gradient, x.shape), *(None for _ in rest))
 
     def pushforward(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
@@ -182,8 +182,8 @@ class MaxPool(Op):
             return (None, None)
         lead, own = self._split(x)
         rows, places, is_there = self._rows(x, outputs[1])
-        found = Gather((-2, -1))(reshape(dx, (product(lead), product(own))), rows, places)
-        return (reshape(where(is_there, found, numpy_dtype(dx.type.dtype).type(0)), outputs[0].shape), None)
+        tangent = Gather((-2, -1))(reshape(dx, (product(lead), product(own))), rows, places)
+        return (reshape(where(is_there, tangent, numpy_dtype(dx.type.dtype).type(0)), outputs[0].shape), None)
 
     def _split(self, x: Variable) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
         count = x.type.ndim - len(self.sizes)

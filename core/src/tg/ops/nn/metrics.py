@@ -43,8 +43,8 @@ def accuracy(x: Any, labels: Any, axis: int = 1) -> Variable:
     Source:
         sklearn.metrics.accuracy_score
     """
-    found, labels = _classes("accuracy", x, labels, axis)
-    return mean(equal(found, labels))
+    classes, labels = _classes("accuracy", x, labels, axis)
+    return mean(equal(classes, labels))
 
 
 def top_k_accuracy(scores: Any, labels: Any, k: int = 5, axis: int = 1) -> Variable:
@@ -105,9 +105,9 @@ def confusion_matrix(x: Any, labels: Any, classes: Any) -> Variable:
     """
     what = "confusion_matrix"
     classes = size_value(classes) if isinstance(classes, Variable) else classes
-    found, labels = (_labels(what, v, name) for v, name in ((x, "classes"), (labels, "labels")))
-    labels = specify_shape(labels, found.shape, f"{what}: labels")
-    rows, columns = (reshape(need_labels(what, v, classes), (-1,)) for v in (labels, found))
+    predictions, labels = (_labels(what, v, name) for v, name in ((x, "classes"), (labels, "labels")))
+    labels = specify_shape(labels, predictions.shape, f"{what}: labels")
+    rows, columns = (reshape(need_labels(what, v, classes), (-1,)) for v in (labels, predictions))
     counts: Variable = zeros((classes, classes), dtype="int64").at[rows, columns].add(1)
     return counts
 

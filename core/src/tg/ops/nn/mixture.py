@@ -65,12 +65,12 @@ def top_k_routing(logits: Any, k: int, capacity: Any, *, normalize: bool | None 
         [[True, False], [False, False], [False, True]]
     """
     what = "top_k_routing"
-    given = as_floating(logits)
-    if is_complex(given.type.dtype):
-        raise DtypeError(message(f"{what}: logits: found {given.type}, needed a real dtype"))
-    if given.type.ndim < 2:
-        raise ShapeError(message(f"{what}: logits: found {given.type}, needed at least 2 axes, of tokens and experts"))
-    experts = given.type.shape[-1]
+    scores = as_floating(logits)
+    if is_complex(scores.type.dtype):
+        raise DtypeError(message(f"{what}: logits: found {scores.type}, needed a real dtype"))
+    if scores.type.ndim < 2:
+        raise ShapeError(message(f"{what}: logits: found {scores.type}, needed at least 2 axes, of tokens and experts"))
+    experts = scores.type.shape[-1]
     count, room = known_integer(k), known_integer(capacity)
     if type(count) is not int or count < 1 or (experts is not None and count > experts):
         text = f"{what}: k: found {k!r}, needed an integer from 1 on" + (
@@ -79,7 +79,7 @@ def top_k_routing(logits: Any, k: int, capacity: Any, *, normalize: bool | None 
         raise InputError(message(text))
     if type(room) is int and room < 0:
         raise InputError(message(f"{what}: capacity: found {room}, needed at least 0"))
-    x = widened(given)
+    x = widened(scores)
     shares = softmax(x)
     weights, chosen = topk(shares, count)
     if count > 1 if normalize is None else normalize:
@@ -93,7 +93,7 @@ def top_k_routing(logits: Any, k: int, capacity: Any, *, normalize: bool | None 
     first = cast_variable(places[..., 0, :, :], wide)
     balance = sum_of(multiply(mean(first, -2), mean(shares, -2)), -1)
     loss = multiply(balance, cast_variable(as_size_variable(x.shape[-1]), wide))
-    dtype = given.type.dtype
+    dtype = scores.type.dtype
     return Routing(any_of(taken, -4), cast_variable(combine, dtype), cast_variable(loss, dtype))
 
 

@@ -69,8 +69,8 @@ class OfChannels(Op):
         """
         need_axes("batch_norm", (self.axis,), len(x.shape))
         if not is_float(x.dtype) or any(t.dtype != x.dtype for t in of_channels):
-            found = ", ".join(map(str, (x, *of_channels)))
-            raise DtypeError(message(f"batch_norm: dtypes: found {found}, needed one real floating dtype"))
+            actual = ", ".join(map(str, (x, *of_channels)))
+            raise DtypeError(message(f"batch_norm: dtypes: found {actual}, needed one real floating dtype"))
         for t in of_channels:
             if len(t.shape) != 1:
                 raise ShapeError(message(f"batch_norm: found {t}, needed a number for each channel of {x}"))
@@ -122,12 +122,12 @@ class BatchNorm(OfChannels):
         """
         (x, weight, _), (_, middle, spread), (dy, dmean, dvar) = inputs, outputs, cotangents
         over, n = self.over(x), _count(x, self.over(x))
-        found: list[Variable | None] = [None, None, None]
+        gradients: list[Variable | None] = [None, None, None]
         if dy is not None:
-            given = tools.supports.of(reduce_sum(dy, over))
-            made = BatchNormGradient(self.axis, self.eps)(x, weight, middle, spread, dy)
-            found = [self._where_given(v, x, given) for v in made]
-        terms = [found[0]]
+            support = tools.supports.of(reduce_sum(dy, over))
+            slopes = BatchNormGradient(self.axis, self.eps)(x, weight, middle, spread, dy)
+            gradients = [self._where_given(v, x, support) for v in slopes]
+        terms = [gradients[0]]
         if dmean is not None:
             terms.append(broadcast_to(self.beside(divide(dmean, n), x), x.shape))
         if dvar is not None:
@@ -135,13 +135,13 @@ class BatchNorm(OfChannels):
             share = broadcast_to(self.beside(divide(multiply(dvar, kind(2)), n), x), x.shape)
             terms.append(tools.times(share, subtract(x, self.beside(middle, x))))
         parts = [v for v in terms if v is not None]
-        return (functools.reduce(add, parts) if parts else None), *found[1:]
+        return (functools.reduce(add, parts) if parts else None), *gradients[1:]
 
-    def _where_given(self, v: Variable, x: Variable, given: Any) -> Variable | None:
+    def _where_given(self, v: Variable, x: Variable, support: Any) -> Variable | None:
         """A cotangent of x or of a parameter: 0 in channels without a cotangent by the support of its sums."""
-        if given.selected is False or given.asked is False:
+        if support.selected is False or support.asked is False:
             return None
-        for condition, choose in ((given.selected, _or_zero), (given.asked, asked_opposite)):
+        for condition, choose in ((support.selected, _or_zero), (support.asked, asked_opposite)):
             if condition is not True:
                 is_whole = v.type.ndim == x.type.ndim and condition.type.ndim > 0
                 v = choose(self.beside(condition, x) if is_whole else condition, v)
@@ -294,8 +294,8 @@ def batch_norm_training(
     scale, shift = _of_channels(f"{what}: weight", w, x, channel, 1), _of_channels(f"{what}: bias", b, x, channel, 0)
     y, middle, spread = BatchNorm(channel, float(eps))(x, scale, shift)
     n = _count(x, over)
-    found = y, middle, multiply(spread, divide(n, subtract(n, 1)))
-    return tuple(cast_variable(v, dtype) for v in found)  # type: ignore[return-value]
+    results = y, middle, multiply(spread, divide(n, subtract(n, 1)))
+    return tuple(cast_variable(v, dtype) for v in results)  # type: ignore[return-value]
 
 
 def _of_channels(what: str, v: Variable | None, x: Variable, channel: int, default: float) -> Variable:

@@ -43,11 +43,11 @@ def wide(what: str, *operands: Any) -> tuple[list[Variable], str]:
     Raises:
         DtypeError: an operand is complex.
     """
-    made, dtype = promoted(operands)
+    variables, dtype = promoted(operands)
     if is_complex(dtype):
         raise DtypeError(message(f"{what}: found {dtype}, needed a real dtype"))
     dtype = dtype if is_inexact(dtype) else "float64"
-    return [widened(cast_variable(v, dtype)) for v in made], dtype
+    return [widened(cast_variable(v, dtype)) for v in variables], dtype
 
 
 def wide_if_any(what: str, x: Any, *others: Any) -> tuple[Variable, list[Variable | None], str]:

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     Size = int | Length
 
 
-def _window(what: str, given: Any, axes: int) -> tuple[int, ...]:
-    return numbers(given, axes, f"{what}: window", 1)
+def _window(what: str, window: Any, axes: int) -> tuple[int, ...]:
+    return numbers(window, axes, f"{what}: window", 1)
 
 
 def _need_half(what: str, window: tuple[int, ...], windows: Windows, padding: Any) -> None:
@@ -64,8 +64,8 @@ def _max_pooled(
 ) -> Any:
     images = images_of(what, x, axes, layout)
     kernel = _window(what, window, axes)
-    given = kernel if stride is None else stride
-    windows, unknown = windows_of(what, images.x.shape[2:], kernel, given, padding, dilation, ceil_mode=ceil_mode)
+    strides = kernel if stride is None else stride
+    windows, unknown = windows_of(what, images.x.shape[2:], kernel, strides, padding, dilation, ceil_mode=ceil_mode)
     _need_half(what, kernel, windows, padding)
     v = fitting(what, images.x, unknown)
     before = tuple(b for b in windows.before if type(b) is int)
@@ -101,8 +101,8 @@ def _averaged(
     images = images_of(what, x, axes, layout)
     v = _floating(images.x)
     kernel = _window(what, window, axes)
-    given = kernel if stride is None else stride
-    windows, unknown = windows_of(what, v.shape[2:], kernel, given, padding, 1, ceil_mode=ceil_mode)
+    strides = kernel if stride is None else stride
+    windows, unknown = windows_of(what, v.shape[2:], kernel, strides, padding, 1, ceil_mode=ceil_mode)
     _need_half(what, kernel, windows, padding)
     v = fitting(what, v, unknown)
     counts_padding = count_include_pad or all(n == 0 for n in (*windows.before, *windows.after))
@@ -136,22 +136,22 @@ def _normed(what: str, axes: int, x: Any, p: Any, window: Any, stride: Any, ceil
     images = images_of(what, x, axes, layout)
     v = _floating(images.x)
     kernel = _window(what, window, axes)
-    given = kernel if stride is None else stride
-    windows, unknown = windows_of(what, v.shape[2:], kernel, given, 0, 1, ceil_mode=ceil_mode)
+    strides = kernel if stride is None else stride
+    windows, unknown = windows_of(what, v.shape[2:], kernel, strides, 0, 1, ceil_mode=ceil_mode)
     v = fitting(what, v, unknown)
     mean = _means(power(v, p), windows, kernel, ceil_mode=ceil_mode, counts_padding=True)
     total = multiply(mean, numpy_dtype(v.type.dtype).type(math.prod(kernel)))
     return images.back(power(total, 1 / p))
 
 
-def _sizes_of(what: str, given: Any, lengths: Sequence[Size]) -> list[Size]:
+def _sizes_of(what: str, size: Any, lengths: Sequence[Size]) -> list[Size]:
     """The lengths of results: numbers, or None for that of the image."""
-    several = tuple(given) if isinstance(given, tuple | list) else (given,) * len(lengths)
-    found = [n if one is None else plain_integer(one) for one, n in zip(several, lengths, strict=False)]
-    if len(several) != len(lengths) or not all(type(n) is Length or (type(n) is int and n >= 1) for n in found):
-        text = f"{what}: size: found {given!r}, needed a number of at least 1 or None, or one for each axis"
+    several = tuple(size) if isinstance(size, tuple | list) else (size,) * len(lengths)
+    sizes = [n if one is None else plain_integer(one) for one, n in zip(several, lengths, strict=False)]
+    if len(several) != len(lengths) or not all(type(n) is Length or (type(n) is int and n >= 1) for n in sizes):
+        text = f"{what}: size: found {size!r}, needed a number of at least 1 or None, or one for each axis"
         raise InputError(message(text))
-    return found
+    return sizes
 
 
 def _spans(n: Size, size: Size) -> tuple[Variable, Variable]:
@@ -216,8 +216,8 @@ def max_pool1d(
     Source:
         torch.nn.functional.max_pool1d
     """
-    given = (window, stride, padding, dilation)
-    return _max_pooled("max_pool1d", 1, x, *given, ceil_mode, return_indices, layout)
+    args = (window, stride, padding, dilation)
+    return _max_pooled("max_pool1d", 1, x, *args, ceil_mode, return_indices, layout)
 
 
 def max_pool2d(
@@ -251,8 +251,8 @@ def max_pool2d(
     Source:
         torch.nn.functional.max_pool2d
     """
-    given = (window, stride, padding, dilation)
-    return _max_pooled("max_pool2d", 2, x, *given, ceil_mode, return_indices, layout)
+    args = (window, stride, padding, dilation)
+    return _max_pooled("max_pool2d", 2, x, *args, ceil_mode, return_indices, layout)
 
 
 def max_pool3d(
@@ -275,8 +275,8 @@ def max_pool3d(
     Source:
         torch.nn.functional.max_pool3d
     """
-    given = (window, stride, padding, dilation)
-    return _max_pooled("max_pool3d", 3, x, *given, ceil_mode, return_indices, layout)
+    args = (window, stride, padding, dilation)
+    return _max_pooled("max_pool3d", 3, x, *args, ceil_mode, return_indices, layout)
 
 
 def avg_pool1d(

@@ -232,8 +232,8 @@ def _run(
             one = [None if v is None else cast_variable(v, wide) for v in listed[j]]
             w = _fitting(kind, one, y, f" of layer {k // step}" if len(listed) > step else "")
             begin = [None if v is None else v[j] for v in begins]
-            found, states = _layer(kind, y, w, begin, counts, reverse=j > k)
-            results.append(found)
+            outputs, states = _layer(kind, y, w, begin, counts, reverse=j > k)
+            results.append(outputs)
             last.append(states)
         y = concatenate(results, -1) if bidirectional else results[0]
     stacked = [cast_variable(stack([states[k] for states in last], 0), dtype) for k in range(kind.states)]
@@ -254,19 +254,19 @@ def _lists(kind: _Kind, weights: Sequence[Any], directions: int) -> list[list[Va
         InputError: lists of different lengths, or one that does not have each direction of each layer.
     """
     names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-    given = [list(v) if isinstance(v, tuple | list) else None if v is None else [v] for v in weights]
-    for v, name in zip(given[:2], names, strict=False):
+    lists = [list(v) if isinstance(v, tuple | list) else None if v is None else [v] for v in weights]
+    for v, name in zip(lists[:2], names, strict=False):
         if v is None:
             raise InputError(message(f"{kind.name}: {name}: found None, needed an array, or a list of them"))
-    n = len(given[0] or ())
-    for v, name in zip(given, names, strict=True):
+    n = len(lists[0] or ())
+    for v, name in zip(lists, names, strict=True):
         if v is not None and len(v) != n:
             raise InputError(message(f"{kind.name}: {name}: found {len(v)} arrays, needed {n}, as of weight_ih"))
     if n == 0 or n % directions:
         needed = "one for each layer" if directions == 1 else "two for each layer: bidirectional"
         raise InputError(message(f"{kind.name}: weight_ih: found {n} arrays, needed {needed}"))
-    made = [[None] * n if v is None else [as_floating(w) for w in v] for v in given]
-    return [list(one) for one in zip(*made, strict=True)]
+    columns = [[None] * n if v is None else [as_floating(w) for w in v] for v in lists]
+    return [list(one) for one in zip(*columns, strict=True)]
 
 
 def _common_dtype(kind: _Kind, operands: Sequence[Any]) -> str:
@@ -333,14 +333,14 @@ def _layer(
     )
     across = matrix_transpose(w.of_state)
 
-    def step(states: States, given: tuple[Variable, Variable | None]) -> tuple[States, Variable]:
-        of_input, is_counted = given
+    def step(states: States, slices: tuple[Variable, Variable | None]) -> tuple[States, Variable]:
+        of_input, is_counted = slices
         b = matmul(states[0], across)
         after = kind.step(of_input, b if w.state_bias is None else add(b, w.state_bias), states)
         if is_counted is None:
             return after, after[0]
-        kept = tuple(where(is_counted, new, old) for new, old in zip(after, states, strict=True))
-        return kept, where(is_counted, after[0], 0)
+        new_states = tuple(where(is_counted, new, old) for new, old in zip(after, states, strict=True))
+        return new_states, where(is_counted, after[0], 0)
 
     last, results = scan(step, begin, (a, counts), reverse=reverse)
     return results, last

@@ -36,8 +36,8 @@ def reduced(what: str, losses: Variable, reduction: str, dtype: str) -> Variable
         InputError: no such reduction.
     """
     need_reduction(what, reduction)
-    found = mean(losses) if reduction == "mean" else sum(losses) if reduction == "sum" else losses
-    return cast_variable(found, dtype)
+    value = mean(losses) if reduction == "mean" else sum(losses) if reduction == "sum" else losses
+    return cast_variable(value, dtype)
 
 
 def alike(what: str, x: Variable, *others: Variable) -> list[Variable]:
@@ -46,13 +46,13 @@ def alike(what: str, x: Variable, *others: Variable) -> list[Variable]:
     Raises:
         ShapeError: another shape.
     """
-    made = [x]
+    operands = [x]
     for v in others:
         if v.type.ndim and v.type.ndim != x.type.ndim:
             text = f"{what}: shapes differ: found {x.type} and {v.type}, needed one shape"
             raise ShapeError(message(text))
-        made.append(specify_shape(v, x.shape, what) if v.type.ndim else v)
-    return made
+        operands.append(specify_shape(v, x.shape, what) if v.type.ndim else v)
+    return operands
 
 
 def need_number(what: str, value: Any, low: float, high: float, needed: str) -> None:

@@ -70,9 +70,9 @@ def resize(
     Source:
         torch.nn.functional.interpolate, jax.image.resize
     """
-    for what, given, known in (("method", method, METHODS), ("convention", convention, CONVENTIONS)):
-        if given not in known:
-            raise InputError(message(f"resize: {what}: found {given!r}, needed {' or '.join(map(repr, known))}"))
+    for what, value, choices in (("method", method, METHODS), ("convention", convention, CONVENTIONS)):
+        if value not in choices:
+            raise InputError(message(f"resize: {what}: found {value!r}, needed {' or '.join(map(repr, choices))}"))
     if method == "nearest" and antialias:
         raise InputError(message("resize: antialias: found True with 'nearest', needed 'bilinear' or 'bicubic'"))
     v = as_variable(x)
@@ -95,13 +95,13 @@ def resize(
     return images.back(v)
 
 
-def _new_lengths(given: Any, lengths: Sequence[Size]) -> list[Size]:
-    several = tuple(given) if isinstance(given, tuple | list) else (given,) * len(lengths)
-    found = [n if one is None else known_integer(one) for one, n in zip(several, lengths, strict=False)]
-    if len(several) != len(lengths) or not all(type(n) is Length or (type(n) is int and n >= 1) for n in found):
-        text = f"resize: size: found {given!r}, needed a length of at least 1 or None, or one for each axis"
+def _new_lengths(size: Any, lengths: Sequence[Size]) -> list[Size]:
+    several = tuple(size) if isinstance(size, tuple | list) else (size,) * len(lengths)
+    sizes = [n if one is None else known_integer(one) for one, n in zip(several, lengths, strict=False)]
+    if len(several) != len(lengths) or not all(type(n) is Length or (type(n) is int and n >= 1) for n in sizes):
+        text = f"resize: size: found {size!r}, needed a length of at least 1 or None, or one for each axis"
         raise InputError(message(text))
-    return found
+    return sizes
 
 
 def _in_floats(n: Size) -> Variable:
@@ -159,13 +159,13 @@ def _interpolated(v: Variable, axis: int, n: Size, m: Size, method: str, convent
             total = add(total, weight)
         weights = [divide(weight, total) for weight in weights]
     behind = tuple(range(axis + 1 - v.type.ndim, 0))
-    found: Variable | None = None
+    image: Variable | None = None
     for part, weight in zip(parts, weights, strict=True):
         own = cast_variable(expand_dims_at(weight, behind) if behind else weight, v.type.dtype)
         term = multiply(part, own)
-        found = term if found is None else add(found, term)
-    assert found is not None
-    return found
+        image = term if image is None else add(image, term)
+    assert image is not None
+    return image
 
 
 def _covering(n: Size, m: Size, method: str) -> Variable:
@@ -206,8 +206,8 @@ def unfold(x: Any, window: Any, dilation: Any = 1, padding: Any = 0, stride: Any
     v = fitting("unfold", images.x, unknown)
     fields = zip(v.shape[2:], kernel, windows.strides, windows.dilations, windows.before, windows.sizes, strict=True)
     at = [places(n, k, s, d, 1, b, size) for n, k, s, d, b, size in fields]
-    found = gathered(v, at)
-    y = reshape(found, (v.shape[0], product((v.shape[1], *kernel)), product(windows.sizes)))
+    columns = gathered(v, at)
+    y = reshape(columns, (v.shape[0], product((v.shape[1], *kernel)), product(windows.sizes)))
     return y[0] if images.is_one else y
 
 
@@ -257,8 +257,8 @@ def _with_length(v: Variable, axis: int, length: int, text: str) -> Variable:
         if n != length:
             raise ShapeError(message(text.format(n), ("x", repr(v))))
         return v
-    found = as_size_variable(n)
-    return required(v, equal(found, np.int64(length)), (found,), Descriptor("ShapeError", text))
+    actual = as_size_variable(n)
+    return required(v, equal(actual, np.int64(length)), (actual,), Descriptor("ShapeError", text))
 
 
 def pixel_shuffle(x: Any, factor: int) -> Variable:

@@ -75,8 +75,8 @@ def added(v: Variable, at: Sequence[Variable], lead: Sequence[Size], shape: Sequ
     _, lengths = _with_ends((*lead, *shape), len(at))
     rows, index = _grid(product(tuple(lead)), at, lengths)
     flat = zeros((product(tuple(lead)), product(lengths)), dtype=v.type.dtype)
-    found = Scatter((-2, -1), add)(flat, reshape(v, index.shape), rows, index)
-    whole = reshape(found, (*lead, *lengths))
+    sums = Scatter((-2, -1), add)(flat, reshape(v, index.shape), rows, index)
+    whole = reshape(sums, (*lead, *lengths))
     return read_slices(whole, [(0, n, 1) for n in shape])
 
 
@@ -114,34 +114,36 @@ class Windows(NamedTuple):
     sizes: tuple[Size, ...]
 
 
-def numbers(given: Any, axes: int, what: str, least: int) -> tuple[int, ...]:
+def numbers(value: Any, axes: int, what: str, least: int) -> tuple[int, ...]:
     """One integer for each axis, of one for all or as many as there are.
 
     Raises:
         InputError: another number of them, or one that is no integer or too small.
     """
-    several = tuple(given) if isinstance(given, tuple | list) else (given,) * axes
-    found = tuple(map(plain_integer, several))
-    if len(found) != axes or not all(type(n) is int and n >= least for n in found):
+    several = tuple(value) if isinstance(value, tuple | list) else (value,) * axes
+    integers = tuple(map(plain_integer, several))
+    if len(integers) != axes or not all(type(n) is int and n >= least for n in integers):
         raise InputError(
-            message(f"{what}: found {given!r}, needed an integer of at least {least}, or one for each of {axes} axes")
+            message(f"{what}: found {value!r}, needed an integer of at least {least}, or one for each of {axes} axes")
         )
-    return found
+    return integers
 
 
-def padding_pairs(given: Any, axes: int, what: str) -> tuple[tuple[int, int], ...]:
+def padding_pairs(padding: Any, axes: int, what: str) -> tuple[tuple[int, int], ...]:
     """The entries before and after each axis: of a number for all, a number for each axis, or a pair for each.
 
     Raises:
         InputError: anything else.
     """
-    several = tuple(given) if isinstance(given, tuple | list) else (given,) * axes
+    several = tuple(padding) if isinstance(padding, tuple | list) else (padding,) * axes
     pairs = tuple(tuple(n) if isinstance(n, tuple | list) else (n, n) for n in several)
-    found = tuple(tuple(map(plain_integer, pair)) for pair in pairs)
-    if len(found) != axes or not all(len(p) == 2 and all(type(n) is int and n >= 0 for n in p) for p in found):
-        text = f"{what}: padding: found {given!r}, needed numbers of at least 0, one or a pair for each of {axes} axes"
+    integers = tuple(tuple(map(plain_integer, pair)) for pair in pairs)
+    if len(integers) != axes or not all(len(p) == 2 and all(type(n) is int and n >= 0 for n in p) for p in integers):
+        text = (
+            f"{what}: padding: found {padding!r}, needed numbers of at least 0, one or a pair for each of {axes} axes"
+        )
         raise InputError(message(text, hint='"same" keeps lengths, and "valid" is 0'))
-    return found
+    return integers
 
 
 def windows_of(

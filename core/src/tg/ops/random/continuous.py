@@ -120,13 +120,13 @@ def standard_cauchy_of(u: Variable) -> Variable:
 
 
 def standardized(
-    what: str, key: Any, given: dict[str, Any], shape: Any, dtype: object, standard: Callable[[Variable], Variable]
+    what: str, key: Any, arguments: dict[str, Any], shape: Any, dtype: object, standard: Callable[[Variable], Variable]
 ) -> tuple[list[Variable], Variable]:
     """The parameters, and what a distribution makes of uniform numbers."""
-    values = parameters(what, **given)
+    values = parameters(what, **arguments)
     wanted = floating_dtype(what, dtype, values)
-    made, lengths = broadcast_parameters(what, given, shape, wanted)
-    return made, cast_variable(standard(unit(packed_key(what, key), lengths, wanted)), wanted)
+    operands, lengths = broadcast_parameters(what, arguments, shape, wanted)
+    return operands, cast_variable(standard(unit(packed_key(what, key), lengths, wanted)), wanted)
 
 
 def _located(

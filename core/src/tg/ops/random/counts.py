@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 NO_COUNT: Final = -1
 
 
-def as_counts(found: Variable, dtype: str) -> Variable:
+def as_counts(counts: Variable, dtype: str) -> Variable:
     """Counts in float64 as integers: of what is NaN, there is none."""
-    return cast_variable(where(isnan(found), float(NO_COUNT), found), dtype)
+    return cast_variable(where(isnan(counts), float(NO_COUNT), counts), dtype)
 
 
 def _another(bits: Variable, number: int) -> Variable:
@@ -86,8 +86,8 @@ def betabinom(key: Any, n: Any, a: Any, b: Any, *, shape: Any = None, dtype: obj
     Source:
         scipy.stats.betabinom
     """
-    given = {"n": n, "a": a, "b": b}
-    (trials, left, right), bits, wanted = counts_of_own_bits("betabinom", key, given, shape, dtype)
+    arguments = {"n": n, "a": a, "b": b}
+    (trials, left, right), bits, wanted = counts_of_own_bits("betabinom", key, arguments, shape, dtype)
     return as_counts(binomial_draw(trials, beta_of(left, right, bits), _another(bits, 2)), wanted)
 
 
@@ -141,8 +141,8 @@ def geometric(key: Any, p: Any, *, shape: Any = None, dtype: object = "int64") -
         numpy.random.Generator.geometric
     """
     (chance,), bits, wanted = counts_of_own_bits("geometric", key, {"p": p}, shape, dtype)
-    found = maximum(ceil(log(unit_of(bits)) / log1p(-chance)), 1.0)
-    return as_counts(where((chance > 0) & (chance <= 1), found, float(NO_COUNT)), wanted)
+    trials = maximum(ceil(log(unit_of(bits)) / log1p(-chance)), 1.0)
+    return as_counts(where((chance > 0) & (chance <= 1), trials, float(NO_COUNT)), wanted)
 
 
 @shape_by_name
@@ -159,8 +159,8 @@ def hypergeometric(
     Source:
         numpy.random.Generator.hypergeometric
     """
-    given = {"ngood": ngood, "nbad": nbad, "nsample": nsample}
-    (good, bad, chosen), bits, wanted = counts_of_own_bits("hypergeometric", key, given, shape, dtype)
+    arguments = {"ngood": ngood, "nbad": nbad, "nsample": nsample}
+    (good, bad, chosen), bits, wanted = counts_of_own_bits("hypergeometric", key, arguments, shape, dtype)
     return as_counts(hypergeometric_draw(good, bad, chosen, bits), wanted)
 
 

@@ -183,9 +183,9 @@ def dirichlet(key: Any, alpha: Any, *, shape: Any = None, dtype: object = None) 
     Source:
         numpy.random.Generator.dirichlet
     """
-    (given,) = parameters("dirichlet", alpha=alpha)
-    wanted = floating_dtype("dirichlet", dtype, [given])
-    shapes = need_vectors("dirichlet: alpha", weakly_cast(given, WIDE))
+    (concentration,) = parameters("dirichlet", alpha=alpha)
+    wanted = floating_dtype("dirichlet", dtype, [concentration])
+    shapes = need_vectors("dirichlet: alpha", weakly_cast(concentration, WIDE))
     lengths = (*agreed_shape("dirichlet", shapes.shape[:-1], shape), shapes.shape[-1])
     logs = log_gamma_draw(shapes, own_bits(packed_key("dirichlet", key), lengths))
     return cast_variable(softmax(broadcast_to(logs, lengths), -1), wanted)

@@ -79,15 +79,15 @@ def integers(key: Any, low: Any, high: Any = None, *, shape: Any = None, dtype: 
 
 def _limited(which: str, value: Any, dtype: str, smallest: int, largest: int) -> tuple[Variable, Variable]:
     """A limit in a dtype, no further out than the numbers drawn, and whether it was beyond what the dtype holds."""
-    found, is_last = known_integer(value), largest == np.iinfo(dtype).max
-    if type(found) is int:
-        return constant(min(max(found, smallest), largest), dtype), constant(is_last and found > largest)
-    made = as_variable(found)
-    if not is_integer(made.type.dtype):
-        raise DtypeError(message(f"integers: {which}: found {made.type}, needed integers"))
-    own = np.iinfo(made.type.dtype)
-    inside = clip(made, max(smallest, int(own.min)), min(largest, int(own.max)))
-    beyond = greater(made, largest) if is_last and own.max > largest else constant(False)
+    limit, is_last = known_integer(value), largest == np.iinfo(dtype).max
+    if type(limit) is int:
+        return constant(min(max(limit, smallest), largest), dtype), constant(is_last and limit > largest)
+    variable = as_variable(limit)
+    if not is_integer(variable.type.dtype):
+        raise DtypeError(message(f"integers: {which}: found {variable.type}, needed integers"))
+    own = np.iinfo(variable.type.dtype)
+    inside = clip(variable, max(smallest, int(own.min)), min(largest, int(own.max)))
+    beyond = greater(variable, largest) if is_last and own.max > largest else constant(False)
     return cast_variable(inside, dtype), beyond
 
 
@@ -130,13 +130,13 @@ def permutation(key: Any, x: Any, axis: int = 0) -> Variable:
 
 def _population(what: str, x: Any, axis: int) -> tuple[int | Length, Variable | None, int]:
     """How many things there are, and what they are unless they are the numbers from 0 on."""
-    found = known_integer(x)
-    made = None if isinstance(found, int | Length) else as_variable(found)
-    if made is None or made.type.ndim == 0:
-        (n,) = drawn_shape(found)
+    value = known_integer(x)
+    array = None if isinstance(value, int | Length) else as_variable(value)
+    if array is None or array.type.ndim == 0:
+        (n,) = drawn_shape(value)
         return n, None, 0
-    axis = axis_from_end(axis, made.type.ndim, what)
-    return made.shape[axis], made, axis
+    axis = axis_from_end(axis, array.type.ndim, what)
+    return array.shape[axis], array, axis
 
 
 def _order(packed: Variable, n: int | Length) -> Variable:
@@ -166,11 +166,11 @@ def shuffle(key: Any, x: Any, axis: int = 0) -> Variable:
     Source:
         numpy.random.Generator.shuffle, which overwrites x.
     """
-    made = as_variable(x)
-    if not made.type.ndim:
+    array = as_variable(x)
+    if not array.type.ndim:
         hint = "tg.random.permutation(key, n) is an order of the numbers from 0 on"
-        raise ShapeError(message(f"shuffle: found {made.type}, needed an array", hint=hint))
-    return permutation(key, made, axis)
+        raise ShapeError(message(f"shuffle: found {array.type}, needed an array", hint=hint))
+    return permutation(key, array, axis)
 
 
 def choice(key: Any, x: Any, shape: Any = (), *, replace: bool = True, p: Any = None, axis: int = 0) -> Variable:
@@ -198,16 +198,16 @@ def choice(key: Any, x: Any, shape: Any = (), *, replace: bool = True, p: Any = 
         raise ShapeError(message(f"choice: found {n} elements, needed at least {count}, as none is chosen twice"))
     if p is not None:
         weights = specify_shape(weakly_cast(p, floating_dtype("choice", None, [p])), (n,), "choice: p")
-        found = _weighted(packed, weights, lengths) if replace else _weighted_order(packed, weights, n)
+        positions = _weighted(packed, weights, lengths) if replace else _weighted_order(packed, weights, n)
     elif replace:
-        found = integers(key, 0, as_size_variable(n), shape=lengths)
+        positions = integers(key, 0, as_size_variable(n), shape=lengths)
     else:
-        found = _order(packed, n)
+        positions = _order(packed, n)
     if not replace:
-        found = reshape(specify_shape(found[:count], (count,), "choice"), lengths)
+        positions = reshape(specify_shape(positions[:count], (count,), "choice"), lengths)
     if values is None:
-        return take(iota(n), found, 0) if replace else found
-    return take(values, found, axis, mode="raise" if replace else "promise")
+        return take(iota(n), positions, 0) if replace else positions
+    return take(values, positions, axis, mode="raise" if replace else "promise")
 
 
 def _weighted(packed: Variable, weights: Variable, shape: Shape) -> Variable:

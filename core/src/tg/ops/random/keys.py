@@ -50,12 +50,12 @@ def key(seed: Any) -> Variable:
         >>> tg.random.key(42).eval()
         array([ 0, 42], dtype=uint32)
     """
-    found = known_integer(seed)
-    if type(found) is int:
-        if not -(1 << 63) <= found < 1 << 64:
-            raise RangeError(message(f"key: found the seed {found}, needed one of 64 bits"))
-        return constant(np.array([found >> 32 & WORD - 1, found & WORD - 1], np.uint32))
-    return _unpacked(cast_variable(_whole_number("key", "the seed", found), "uint64"))
+    number = known_integer(seed)
+    if type(number) is int:
+        if not -(1 << 63) <= number < 1 << 64:
+            raise RangeError(message(f"key: found the seed {number}, needed one of 64 bits"))
+        return constant(np.array([number >> 32 & WORD - 1, number & WORD - 1], np.uint32))
+    return _unpacked(cast_variable(_whole_number("key", "the seed", number), "uint64"))
 
 
 def split(key: Any, n: Any = 2) -> Variable:
@@ -88,13 +88,13 @@ def fold_in(key: Any, data: Any) -> Variable:
     Source:
         jax.random.fold_in
     """
-    found = known_integer(data)
-    if type(found) is int:
-        if not 0 <= found < WORD:
-            raise RangeError(message(f"fold_in: found {found}, needed an integer of 32 bits"))
-        counter: Variable = constant(found, "uint64")
+    number = known_integer(data)
+    if type(number) is int:
+        if not 0 <= number < WORD:
+            raise RangeError(message(f"fold_in: found {number}, needed an integer of 32 bits"))
+        counter: Variable = constant(number, "uint64")
     else:
-        counter = cast_variable(cast_variable(_whole_number("fold_in", "data", found), "uint32"), "uint64")
+        counter = cast_variable(cast_variable(_whole_number("fold_in", "data", number), "uint32"), "uint64")
     return _unpacked(threefry(packed_key("fold_in", key), counter))
 
 
@@ -131,8 +131,8 @@ def _at_places(packed: Variable, shape: Shape) -> Variable:
     """The bits that a key has at the place of each element of an array, counted in C order."""
     if shape == ():
         return threefry(packed, constant(0, "uint64"))
-    found = threefry(packed, cast_variable(iota(product(shape)), "uint64"))
-    return found if len(shape) == 1 else reshape(found, shape)
+    bits = threefry(packed, cast_variable(iota(product(shape)), "uint64"))
+    return bits if len(shape) == 1 else reshape(bits, shape)
 
 
 def split_packed(packed: Variable) -> tuple[Variable, Variable]:
@@ -147,12 +147,12 @@ def _unpacked(packed: Variable) -> Variable:
 
 def _whole_number(what: str, which: str, value: Any) -> Variable:
     """An integer scalar."""
-    made = as_variable(value)
-    if not is_integer(made.type.dtype):
-        raise DtypeError(message(f"{what}: found {which} {made.type}, needed an integer"))
-    if made.type.ndim:
-        raise ShapeError(message(f"{what}: found {which} {made.type}, needed a scalar"))
-    return made
+    number = as_variable(value)
+    if not is_integer(number.type.dtype):
+        raise DtypeError(message(f"{what}: found {which} {number.type}, needed an integer"))
+    if number.type.ndim:
+        raise ShapeError(message(f"{what}: found {which} {number.type}, needed a scalar"))
+    return number
 
 
 FAMILY = Family("random/keys", functions=(key, split, fold_in, bits), module="random")

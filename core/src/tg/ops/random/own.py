@@ -14,20 +14,20 @@ WIDE: Final = "float64"
 
 
 def of_own_bits(
-    what: str, key: Any, given: dict[str, Any], shape: Any, dtype: object
+    what: str, key: Any, arguments: dict[str, Any], shape: Any, dtype: object
 ) -> tuple[list[Variable], Variable, str]:
     """The parameters in float64, the bits of a draw of real numbers, and the dtype that it is to have."""
-    values = parameters(what, **given)
+    values = parameters(what, **arguments)
     wanted = floating_dtype(what, dtype, values)
-    made, lengths = broadcast_parameters(what, given, shape, WIDE)
-    return made, own_bits(packed_key(what, key), lengths), wanted
+    operands, lengths = broadcast_parameters(what, arguments, shape, WIDE)
+    return operands, own_bits(packed_key(what, key), lengths), wanted
 
 
 def counts_of_own_bits(
-    what: str, key: Any, given: dict[str, Any], shape: Any, dtype: object
+    what: str, key: Any, arguments: dict[str, Any], shape: Any, dtype: object
 ) -> tuple[list[Variable], Variable, str]:
     """The parameters in float64, the bits of a draw of counts, and the dtype that it is to have."""
     wanted = counting_dtype(what, dtype)
-    parameters(what, **given)
-    made, lengths = broadcast_parameters(what, given, shape, WIDE)
-    return made, own_bits(packed_key(what, key), lengths), wanted
+    parameters(what, **arguments)
+    operands, lengths = broadcast_parameters(what, arguments, shape, WIDE)
+    return operands, own_bits(packed_key(what, key), lengths), wanted

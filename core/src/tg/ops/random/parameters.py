@@ -90,28 +90,28 @@ def drawn_shape(shape: Any) -> Shape:
     return merge_sizes(field, [size_value(v) for v in sizes])
 
 
-def parameters(what: str, **given: Any) -> list[Any]:
+def parameters(what: str, **arguments: Any) -> list[Any]:
     """The parameters of a distribution, none of which is a shape.
 
     Raises:
         InputError: one is a tuple: JAX takes a shape there.
     """
-    for name, value in given.items():
+    for name, value in arguments.items():
         if isinstance(value, tuple):
             text = f"{what}: {name}: found the tuple {value!r}, needed a number or an array"
             raise InputError(message(text, hint=f"shape={value!r} is the shape of what is drawn"))
-    return list(given.values())
+    return list(arguments.values())
 
 
-def floating_dtype(what: str, dtype: object, given: Sequence[Any]) -> str:
+def floating_dtype(what: str, dtype: object, values: Sequence[Any]) -> str:
     """The dtype of a continuous draw: the one asked for, else that of the parameters, float64 for integers.
 
     Raises:
         DtypeError: it is no real floating one.
     """
     if dtype is None:
-        found = promoted(given)[1] if given else "float64"
-        return "float64" if found == "bool" or found.lstrip("u").startswith("int") else _floating(what, found)
+        common = promoted(values)[1] if values else "float64"
+        return "float64" if common == "bool" or common.lstrip("u").startswith("int") else _floating(what, common)
     return _floating(what, dtype_name(dtype))
 
 
@@ -121,27 +121,29 @@ def counting_dtype(what: str, dtype: object) -> str:
     Raises:
         DtypeError: it is no signed integer.
     """
-    found = dtype_name(dtype)
-    if found.startswith("uint") or not is_integer(found):
-        raise DtypeError(message(f"{what}: dtype: found {found}, needed a signed integer"))
-    return found
+    name = dtype_name(dtype)
+    if name.startswith("uint") or not is_integer(name):
+        raise DtypeError(message(f"{what}: dtype: found {name}, needed a signed integer"))
+    return name
 
 
-def _floating(what: str, found: str) -> str:
-    if not is_float(found):
-        raise DtypeError(message(f"{what}: dtype: found {found}, needed a real floating one"))
-    return found
+def _floating(what: str, dtype: str) -> str:
+    if not is_float(dtype):
+        raise DtypeError(message(f"{what}: dtype: found {dtype}, needed a real floating one"))
+    return dtype
 
 
-def broadcast_parameters(what: str, given: Mapping[str, Any], shape: Any, dtype: str) -> tuple[list[Variable], Shape]:
+def broadcast_parameters(
+    what: str, arguments: Mapping[str, Any], shape: Any, dtype: str
+) -> tuple[list[Variable], Shape]:
     """The parameters in a dtype, a scale below 0 as NaN, and the shape of the draw.
 
     Raises:
         ShapeError: they do not broadcast to it.
     """
-    made = [weakly_cast(v, dtype) for v in given.values()]
-    lengths = common_shape(what, made, shape)
-    return [_not_negative(v) if name in SCALES else v for name, v in zip(given, made, strict=True)], lengths
+    operands = [weakly_cast(v, dtype) for v in arguments.values()]
+    lengths = common_shape(what, operands, shape)
+    return [_not_negative(v) if name in SCALES else v for name, v in zip(arguments, operands, strict=True)], lengths
 
 
 def _not_negative(scale: Variable) -> Variable:
@@ -151,13 +153,13 @@ def _not_negative(scale: Variable) -> Variable:
     return where(scale >= 0, scale, np.nan)
 
 
-def common_shape(what: str, given: Sequence[Variable], shape: Any) -> Shape:
+def common_shape(what: str, operands: Sequence[Variable], shape: Any) -> Shape:
     """The shape of a draw: the one asked for, else what the parameters broadcast to.
 
     Raises:
         ShapeError: they do not broadcast to the one asked for.
     """
-    return agreed_shape(what, broadcast_shapes(*(v.shape for v in given)), shape)
+    return agreed_shape(what, broadcast_shapes(*(v.shape for v in operands)), shape)
 
 
 def need_vectors(what: str, v: Variable) -> Variable:
@@ -179,12 +181,12 @@ def agreed_shape(what: str, common: Shape, shape: Any) -> Shape:
     """
     if shape is None:
         return common
-    asked = drawn_shape(shape)
-    text = f"{what}: found parameters of shape {common}, needed one that broadcasts to {asked}"
+    target = drawn_shape(shape)
+    text = f"{what}: found parameters of shape {common}, needed one that broadcasts to {target}"
     try:
-        both = broadcast_shapes(common, asked)
+        both = broadcast_shapes(common, target)
     except ShapeError as error:
         raise ShapeError(message(text)) from error
-    if len(both) != len(asked) or not all(map(same, both, asked)):
+    if len(both) != len(target) or not all(map(same, both, target)):
         raise ShapeError(message(text))
-    return asked
+    return target

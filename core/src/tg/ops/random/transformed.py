@@ -71,8 +71,8 @@ def halfnormal(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None,
     Source:
         scipy.stats.halfnorm
     """
-    given = {"loc": loc, "scale": scale}
-    (at, by), z = standardized("halfnormal", key, given, shape, dtype, lambda u: absolute(standard_normal_of(u)))
+    arguments = {"loc": loc, "scale": scale}
+    (at, by), z = standardized("halfnormal", key, arguments, shape, dtype, lambda u: absolute(standard_normal_of(u)))
     return at + by * z
 
 
@@ -92,8 +92,8 @@ def truncnorm(
         scipy.stats.truncnorm: a and b are limits of z. The logarithm of the distribution function is inverted, from
         the side where it is small.
     """
-    given = {"a": a, "b": b, "loc": loc, "scale": scale}
-    (low, high, at, by), bits, wanted = of_own_bits("truncnorm", key, given, shape, dtype)
+    arguments = {"a": a, "b": b, "loc": loc, "scale": scale}
+    (low, high, at, by), bits, wanted = of_own_bits("truncnorm", key, arguments, shape, dtype)
     is_right = low + high > 0
     near, far = where(is_right, -low, high), where(is_right, -high, low)  # near is nearer to 0, or above
     most = log_ndtr(near)
@@ -118,8 +118,8 @@ def truncexpon(
     Source:
         scipy.stats.truncexpon
     """
-    given = {"b": b, "loc": loc, "scale": scale}
-    (most, at, by), u = standardized("truncexpon", key, given, shape, dtype, lambda u: u)
+    arguments = {"b": b, "loc": loc, "scale": scale}
+    (most, at, by), u = standardized("truncexpon", key, arguments, shape, dtype, lambda u: u)
     e = minimum(-log1p(u * expm1(-most)), most)
     return at + by * where(most > 0, e, np.nan)
 
@@ -222,8 +222,8 @@ def triangular(key: Any, left: Any, mode: Any, right: Any, *, shape: Any = None,
     Source:
         numpy.random.Generator.triangular
     """
-    given = {"left": left, "mode": mode, "right": right}
-    (low, top, high), u = standardized("triangular", key, given, shape, dtype, lambda u: u)
+    arguments = {"left": left, "mode": mode, "right": right}
+    (low, top, high), u = standardized("triangular", key, arguments, shape, dtype, lambda u: u)
     width, rise, fall = high - low, top - low, high - top
     below = u * width <= rise
     root = sqrt(where(below, u * rise, (1 - u) * fall) * width)

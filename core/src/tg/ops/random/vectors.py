@@ -69,9 +69,9 @@ def multivariate_normal(
     """
     if method not in ROOTS:
         raise OptionError(message(f"multivariate_normal: method: found {method!r}, needed one of {', '.join(ROOTS)}"))
-    given = parameters("multivariate_normal", mean=mean, cov=cov)
-    wanted = floating_dtype("multivariate_normal", dtype, given)
-    at, covariance = (weakly_cast(v, wanted) for v in given)
+    arguments = parameters("multivariate_normal", mean=mean, cov=cov)
+    wanted = floating_dtype("multivariate_normal", dtype, arguments)
+    at, covariance = (weakly_cast(v, wanted) for v in arguments)
     need_vectors("multivariate_normal: mean", at)
     root = ROOTS[method](covariance)
     common = broadcast_shapes(at.shape[:-1], root.shape[:-2])
@@ -115,16 +115,16 @@ def categorical(key: Any, p: Any = None, *, logits: Any = None, shape: Any = Non
     """
     if (p is None) == (logits is None):
         raise InputError(message("categorical: found both or neither of p and logits, needed one"))
-    (given,) = parameters("categorical", **({"logits": logits} if p is None else {"p": p}))
+    (argument,) = parameters("categorical", **({"logits": logits} if p is None else {"p": p}))
     wanted = counting_dtype("categorical", dtype)
-    floating = floating_dtype("categorical", None, [given])
-    weights = need_vectors("categorical: p", weakly_cast(given, floating))
+    floating = floating_dtype("categorical", None, [argument])
+    weights = need_vectors("categorical: p", weakly_cast(argument, floating))
     logs = weights if p is None else log(weights)
     lengths = (*agreed_shape("categorical", logs.shape[:-1], shape), logs.shape[-1])
     u = unit(packed_key("categorical", key), lengths, floating)
     scores = logs + cast_variable(standard_gumbel_of(u), floating)
-    found = where(any_of(isnan(logs), -1), NO_COUNT, argmax(scores, -1))
-    return cast_variable(found, wanted)
+    category = where(any_of(isnan(logs), -1), NO_COUNT, argmax(scores, -1))
+    return cast_variable(category, wanted)
 
 
 @shape_by_name
@@ -152,8 +152,8 @@ def multinomial(key: Any, n: Any, pvals: Any, *, shape: Any = None, dtype: objec
     share = broadcast_to(where(weights > 0, weights / left, weights), lengths)
 
     def category(rest: Variable, slices: tuple[Variable, Variable]) -> tuple[Variable, Variable]:
-        found = binomial_draw(rest, *slices)
-        return rest - found, found
+        count = binomial_draw(rest, *slices)
+        return rest - count, count
 
     per_category = tuple(moveaxis(v, -1, 0) for v in (share, bits))
     lost, counts = scan(category, broadcast_to(trunc(trials), batch), per_category)

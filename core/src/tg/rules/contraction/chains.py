@@ -30,7 +30,7 @@ LONGEST: Final = 25  # lengths of a chain of which the best order is searched fo
 
 
 def _ordered(view: View) -> dict[int, Variable]:
-    found: dict[int, Variable] = {}
+    replacements: dict[int, Variable] = {}
     inner: set[int] = set()
     for node in reversed(view.applies):
         if type(node.op) is not MatMul or id(node) in inner:
@@ -42,8 +42,8 @@ def _ordered(view: View) -> dict[int, Variable]:
         inner.update(nodes)
         better = _better(_lengths(matrices), steps)
         if better is not None:
-            found[id(result)] = _multiplied(matrices, better)
-    return found
+            replacements[id(result)] = _multiplied(matrices, better)
+    return replacements
 
 
 def _chain(root: Apply, view: View) -> tuple[list[Variable], list[Step], list[int]]:
@@ -87,12 +87,12 @@ def _lengths(matrices: Sequence[Variable]) -> list[int | None]:
 def _better(lengths: Lengths, steps: Sequence[Step]) -> list[Step] | None:
     """Steps that cost less than the given ones."""
     if None not in lengths and len(lengths) <= LONGEST:
-        found = _best(lengths)  # type: ignore[arg-type]
-        return found if _cost(lengths, found) < _cost(lengths, steps) else None  # type: ignore[arg-type]
+        best = _best(lengths)  # type: ignore[arg-type]
+        return best if _cost(lengths, best) < _cost(lengths, steps) else None  # type: ignore[arg-type]
     if 1 not in lengths:
         return None
-    found = _by_vectors(lengths)
-    return found if set(found) != set(steps) else None
+    best = _by_vectors(lengths)
+    return best if set(best) != set(steps) else None
 
 
 def _cost(lengths: Sequence[int], steps: Sequence[Step]) -> int:

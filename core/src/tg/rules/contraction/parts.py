@@ -33,8 +33,8 @@ def _each(change: Callable[[Apply, View], Variable | None]) -> Callable[[View], 
     """A pass that changes applies of one result one by one."""
 
     def run(view: View) -> dict[int, Variable]:
-        found = ((node, change(node, view)) for node in view.applies)
-        return {id(view.results(node)[0]): new for node, new in found if new is not None}
+        pairs = ((node, change(node, view)) for node in view.applies)
+        return {id(view.results(node)[0]): new for node, new in pairs if new is not None}
 
     return run
 
@@ -63,8 +63,8 @@ def _sum_of_product(node: Apply, view: View) -> Variable | None:
     if both:
         x, y = swapped(_stacked(swapped(x), both)), _stacked(y, both)
     gone = tuple(without(k, both) for k in op.axes if k not in both)
-    found = matmul(x, y)
-    one: Variable = Squeeze(gone)(found) if gone else found
+    contraction = matmul(x, y)
+    one: Variable = Squeeze(gone)(contraction) if gone else contraction
     return one if len(both) == len(op.axes) else unless_empty(one, n)
 
 
@@ -99,11 +99,11 @@ def _columns_summed(y: Variable, view: View) -> Variable:
 def _stacked(x: Variable, axes: Axes) -> Variable:
     """The matrices along leading axes one below the other."""
     rank = x.type.ndim
-    kept = [k for k in range(-rank, -2) if k not in axes]
-    order = (*kept, *axes, -2, -1)
+    lead = [k for k in range(-rank, -2) if k not in axes]
+    order = (*lead, *axes, -2, -1)
     moved = x if order == tuple(range(-rank, 0)) else Transpose(order)(x)
     rows = product((*(x.shape[k] for k in axes), x.shape[-2]))
-    return reshape(moved, (*(x.shape[k] for k in kept), rows, x.shape[-1]))
+    return reshape(moved, (*(x.shape[k] for k in lead), rows, x.shape[-1]))
 
 
 def _diagonal_of_product(node: Apply, view: View) -> Variable | None:
@@ -160,18 +160,18 @@ def _product_of_tables(node: Apply, outputs: Any) -> Variable | None:
     a, b = ([v.type.shape[k] != 1 for k in axes] for v in (x, y))
     if not all(a[k] and b[k] for k in op.axes):
         return None
-    kept = [k for k in axes if k not in op.axes]
-    batch = [k for k in kept if a[k] == b[k]]
-    rows, columns = [k for k in kept if a[k] and not b[k]], [k for k in kept if b[k] and not a[k]]
+    free = [k for k in axes if k not in op.axes]
+    batch = [k for k in free if a[k] == b[k]]
+    rows, columns = [k for k in free if a[k] and not b[k]], [k for k in free if b[k] and not a[k]]
     if not rows or not columns:
         return None
     left = _matrices(x, batch, rows, list(op.axes))
     right = _matrices(y, batch, list(op.axes), columns)
     shape = [z.shape[k] for k in (*batch, *rows, *columns)]
-    found = reshape(matmul(left, right), shape)
+    products = reshape(matmul(left, right), shape)
     order = (*batch, *rows, *columns)
-    places = tuple(order.index(k) - len(order) for k in kept)
-    return found if places == tuple(range(-len(order), 0)) else Transpose(places)(found)
+    places = tuple(order.index(k) - len(order) for k in free)
+    return products if places == tuple(range(-len(order), 0)) else Transpose(places)(products)
 
 
 def _matrices(x: Variable, batch: list[int], rows: list[int], columns: list[int]) -> Variable:

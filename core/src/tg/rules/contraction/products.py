@@ -107,8 +107,8 @@ def _repeated_left(x: Variable, y: Variable) -> Variable | None:
     if one.type.shape[-1] != 1 or x.type.shape[-1] == 1:
         return broadcast_to(matmul(one, y), _product_shape(x, y))
     total = expand_dims_at(Reduce(add, (-2,))(y), (-2,))
-    found = multiply(unless_empty(one, y.shape[-2]), total)
-    return broadcast_to(found, _product_shape(x, y))
+    value = multiply(unless_empty(one, y.shape[-2]), total)
+    return broadcast_to(value, _product_shape(x, y))
 
 
 def _repeated_right(x: Variable, y: Variable) -> Variable | None:
@@ -116,8 +116,8 @@ def _repeated_right(x: Variable, y: Variable) -> Variable | None:
     if one.type.shape[-2] != 1 or y.type.shape[-2] == 1:
         return broadcast_to(matmul(x, one), _product_shape(x, y))
     total = expand_dims_at(Reduce(add, (-1,))(x), (-1,))
-    found = multiply(total, unless_empty(one, x.shape[-1]))
-    return broadcast_to(found, _product_shape(x, y))
+    value = multiply(total, unless_empty(one, x.shape[-1]))
+    return broadcast_to(value, _product_shape(x, y))
 
 
 def _of_negatives(node: Apply, outputs: Any) -> Variable | None:
@@ -210,14 +210,14 @@ def _of_diagonal(node: Apply, x: Variable, y: Variable, *, left: bool) -> Variab
     return None if d is None else multiply(expand_dims_at(d, (-1,) if left else (-2,)), y)
 
 
-def _beside(found: Callable[..., Variable | None], *, safe: bool) -> Callable[[Apply, Any], Variable | None]:
+def _beside(change: Callable[..., Variable | None], *, safe: bool) -> Callable[[Apply, Any], Variable | None]:
     """A rule for what one operand is, where the other is known to be finite (`safe`) or not known to be."""
 
     def apply(node: Apply, outputs: Any) -> Variable | None:
         x, y = node.inputs
         for special, other, left in ((x, y, True), (y, x, False)):
             if is_finite(other) is safe:
-                new = found(node, special, other, left=left)
+                new = change(node, special, other, left=left)
                 if new is not None:
                     return new
         return None
@@ -225,7 +225,7 @@ def _beside(found: Callable[..., Variable | None], *, safe: bool) -> Callable[[A
     return apply
 
 
-def _both(name: str, found: Any, why: str, example: Callable[[Variable], Variable]) -> tuple[Any, ...]:
+def _both(name: str, change: Any, why: str, example: Callable[[Variable], Variable]) -> tuple[Any, ...]:
     """The rule for finite operands, and the one that hides what zeros times NaN and infinities would show."""
 
     def finite(x: Variable) -> Variable:
@@ -239,13 +239,13 @@ def _both(name: str, found: Any, why: str, example: Callable[[Variable], Variabl
         node_rule(
             name + suffix,
             keys=(MatMul,),
-            apply=_beside(found, safe=kind is SIGNED_ZERO),
+            apply=_beside(change, safe=kind is SIGNED_ZERO),
             phase=CANONICALIZE,
             kind=kind,
             why=why,
-            example=made,
+            example=case,
         )
-        for suffix, kind, made in (("_of_known", SIGNED_ZERO, finite), ("", NAN_UNSAFE, of_any))
+        for suffix, kind, case in (("_of_known", SIGNED_ZERO, finite), ("", NAN_UNSAFE, of_any))
     )
 
 

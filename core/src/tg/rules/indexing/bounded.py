@@ -72,11 +72,11 @@ def _known_start(node: Apply, outputs: Any) -> Variable | None:
     op: Any = node.op
     x, *rest = node.inputs
     operands = iter(rest)
-    given = [next(operands) if start is None else start for start in op.starts]
-    found = list(map(_constant_place, given, x.shape[x.type.ndim - len(given) :]))
-    if all(map(is_, given, found)):
+    indices = [next(operands) if start is None else start for start in op.starts]
+    places = list(map(_constant_place, indices, x.shape[x.type.ndim - len(indices) :]))
+    if all(map(is_, indices, places)):
         return None
-    starts, moving = split_starts(found)
+    starts, moving = split_starts(places)
     return Slice(starts, op.sizes, op.steps)(x, *moving, *operands)  # type: ignore[no-any-return]
 
 

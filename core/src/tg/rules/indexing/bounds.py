@@ -98,8 +98,8 @@ def _lower_bounds(atom: Atom, factor: int) -> Iterator[tuple[Number, ...]]:
     is_plus = factor > 0
     if type(atom) is ScalarValue:
         owner: Any = atom.owner
-        found = interval(owner)
-        for bound in (found.low if is_plus else found.high, checked_value(owner)):
+        bounds = interval(owner)
+        for bound in (bounds.low if is_plus else bounds.high, checked_value(owner)):
             if bound is not None:
                 yield (lengths.multiply(factor, bound),)
     elif type(atom) is Derived:
@@ -137,17 +137,17 @@ def interval(v: Variable, depth: int = DEPTH) -> Interval:
                 return Interval(n, n)
         op: Any = v.apply.op
         find = _BY_FUNCTION.get(op.fn) if type(op) is Elementwise else _BY_OP.get(type(op))
-        found = find(op, v.apply.inputs, depth - 1) if find is not None else UNKNOWN
-        if found is not UNKNOWN and _fits(found, v.type.dtype):
-            return found
+        bounds = find(op, v.apply.inputs, depth - 1) if find is not None else UNKNOWN
+        if bounds is not UNKNOWN and _fits(bounds, v.type.dtype):
+            return bounds
     limits = np.iinfo(v.type.dtype)
     return Interval(int(limits.min), int(limits.max)) if limits.bits < 64 else UNKNOWN
 
 
-def _fits(found: Interval, dtype: str) -> bool:
+def _fits(bounds: Interval, dtype: str) -> bool:
     """Whether numbers between these bounds are numbers of a dtype, so that none wraps around."""
     limits = np.iinfo(dtype)
-    for bound in found:
+    for bound in bounds:
         if type(bound) is int and not limits.min <= bound <= limits.max:
             return False
         if type(bound) is Length and magnitudes.magnitude(bound, of_scalars=LONGEST) > limits.max:
@@ -238,8 +238,8 @@ def _where(op: Any, inputs: Any, depth: int) -> Interval:
 
 def _cast(op: Any, inputs: Any, depth: int) -> Interval:
     """Numbers of which both bounds are numbers of the dtype stay what they are."""
-    found = interval(inputs[0], depth)
-    return UNKNOWN if None in found else found
+    bounds = interval(inputs[0], depth)
+    return UNKNOWN if None in bounds else bounds
 
 
 def _same(op: Any, inputs: Any, depth: int) -> Interval:
@@ -265,17 +265,17 @@ def _arange(op: Any, inputs: Any, depth: int) -> Interval:
 
 def _concatenate(op: Any, inputs: Any, depth: int) -> Interval:
     every = [interval(v, depth) for v in inputs] if len(inputs) <= DEPTH else [UNKNOWN]
-    return UNKNOWN if any(None in found for found in every) else functools.reduce(lambda a, b: _hull(*a, *b), every)
+    return UNKNOWN if any(None in bounds for bounds in every) else functools.reduce(lambda a, b: _hull(*a, *b), every)
 
 
 def _reduce(op: Any, inputs: Any, depth: int) -> Interval:
     """Of no elements `total` gives the other end of the dtype: the bound that cannot hurt is left."""
-    found = interval(inputs[0], depth)
+    bounds = interval(inputs[0], depth)
     if not op.reduction.is_extreme:
         return UNKNOWN
     if not op.total:
-        return found
-    return Interval(None, found.high) if op.reduction.sign > 0 else Interval(found.low, None)
+        return bounds
+    return Interval(None, bounds.high) if op.reduction.sign > 0 else Interval(bounds.low, None)
 
 
 _BY_FUNCTION: Final[dict[object, Callable[[Any, Any, int], Interval]]] = {
@@ -329,10 +329,10 @@ def steps_of(v: Variable, depth: int = DEPTH) -> Steps | None:
         return _scaled(steps_of(v.apply.inputs[0], depth - 1), -1)
     if op.fn in (add, subtract, multiply):
         a, b = v.apply.inputs
-        found = _moved(op.fn, steps_of(a, depth - 1), b)
-        if found is None and op.fn is not subtract:
+        steps = _moved(op.fn, steps_of(a, depth - 1), b)
+        if steps is None and op.fn is not subtract:
             return _moved(op.fn, steps_of(b, depth - 1), a)
-        return found or _moved(add, _scaled(steps_of(b, depth - 1), -1), a)
+        return steps or _moved(add, _scaled(steps_of(b, depth - 1), -1), a)
     return None
 
 
@@ -345,15 +345,15 @@ def _constant_steps(data: np.ndarray[Any, Any]) -> Steps | None:
     return Steps(int(data[0]), int(data.size), step)
 
 
-def _scaled(found: Steps | None, factor: int) -> Steps | None:
-    if found is None or not factor or abs(factor * found.step) >= LARGE:
+def _scaled(steps: Steps | None, factor: int) -> Steps | None:
+    if steps is None or not factor or abs(factor * steps.step) >= LARGE:
         return None  # steps of 2 ** 64 would repeat one number
-    return Steps(lengths.multiply(factor, found.start), found.size, factor * found.step)
+    return Steps(lengths.multiply(factor, steps.start), steps.size, factor * steps.step)
 
 
-def _moved(fn: Any, found: Steps | None, by: Variable) -> Steps | None:
+def _moved(fn: Any, steps: Steps | None, by: Variable) -> Steps | None:
     """Steps and a scalar added, subtracted or multiplied."""
-    if found is None or by.type.dtype != "int64" or any(n != 1 for n in by.type.shape):
+    if steps is None or by.type.dtype != "int64" or any(n != 1 for n in by.type.shape):
         return None
     if isinstance(by, Constant):
         amount: Number = int(by.data.reshape(()))
@@ -362,15 +362,15 @@ def _moved(fn: Any, found: Steps | None, by: Variable) -> Steps | None:
     else:
         amount = size_value(by)
     if fn is multiply:
-        return _scaled(found, amount) if type(amount) is int else None
-    return found._replace(start=(lengths.add if fn is add else lengths.subtract)(found.start, amount))
+        return _scaled(steps, amount) if type(amount) is int else None
+    return steps._replace(start=(lengths.add if fn is add else lengths.subtract)(steps.start, amount))
 
 
 def is_unique(indices: tuple[Variable, ...]) -> bool:
     """Whether no position repeats among indices of one shape: known of evenly spaced ones and of constants."""
     if not indices or any(all(n == 1 for n in v.type.shape) or steps_of(v) is not None for v in indices):
         return True
-    known = [v.data.ravel() for v in indices if isinstance(v, Constant)]
-    if len(known) != len(indices) or known[0].size > VERY_MANY:
+    constants = [v.data.ravel() for v in indices if isinstance(v, Constant)]
+    if len(constants) != len(indices) or constants[0].size > VERY_MANY:
         return False
-    return len(set(zip(*(k.tolist() for k in known), strict=True))) == known[0].size
+    return len(set(zip(*(k.tolist() for k in constants), strict=True))) == constants[0].size

@@ -50,10 +50,10 @@ def _one_position(node: Apply, outputs: Any) -> Variable | None:
         if p is None or not _lies_inside(p, x.shape[k]):
             return None
         windows[k] = canonical(Window(size_value(p), 1, 1), x.shape[k])
-    found = Squeeze(op.axes)(read(x, tuple(windows)))
-    rank, rest = indices[0].type.ndim, found.type.ndim
-    found = expand_dims_at(found, tuple(range(-rest - rank, -rest)))
-    return broadcast_to(found, y.shape)
+    element = Squeeze(op.axes)(read(x, tuple(windows)))
+    rank, rest = indices[0].type.ndim, element.type.ndim
+    element = expand_dims_at(element, tuple(range(-rest - rank, -rest)))
+    return broadcast_to(element, y.shape)
 
 
 def _single(i: Variable) -> Variable | None:
@@ -98,8 +98,8 @@ def gathered(x: Variable, axes: Sequence[int], indices: Sequence[Variable]) -> V
     if not single:
         return Gather(tuple(axes))(x, *indices)  # type: ignore[no-any-return]
     y = Squeeze(single)(x)
-    kept = [k for k in range(-x.type.ndim, 0) if k not in single]
-    rest = [(kept.index(k) - len(kept), i) for k, i in zip(axes, indices, strict=True) if k not in single]
+    others = [k for k in range(-x.type.ndim, 0) if k not in single]
+    rest = [(others.index(k) - len(others), i) for k, i in zip(axes, indices, strict=True) if k not in single]
     if rest:
         return Gather(tuple(k for k, _ in rest))(y, *(i for _, i in rest))  # type: ignore[no-any-return]
     return expand_dims_at(y, tuple(range(-y.type.ndim - rank, -y.type.ndim)))
@@ -129,12 +129,12 @@ def _written(node: Apply, outputs: Any) -> Variable | None:
     fn = below.op.fn  # type: ignore[attr-defined]
     in_order = all(a is b for a, b in zip(places, indices, strict=True))
     if not in_order:
-        found = _found_among(indices, places)
-        if found is None:
+        positions = _found_among(indices, places)
+        if positions is None:
             return None
-        if not found:
+        if not positions:
             return op(x, *indices)  # type: ignore[no-any-return]
-        v = Gather((-v.type.ndim,))(v, Constant(np.array(found, np.int64)))
+        v = Gather((-v.type.ndim,))(v, Constant(np.array(positions, np.int64)))
     if (in_order or fn is not None) and not is_unique(tuple(places)):
         return None
     return v if fn is None else fn(op(x, *indices), v)
@@ -142,18 +142,18 @@ def _written(node: Apply, outputs: Any) -> Variable | None:
 
 def _found_among(indices: Sequence[Variable], places: Sequence[Variable]) -> list[int] | None:
     """Where each of some known positions stands last among others; [] if none does, None if only some do."""
-    wanted, given = (_positions(v) for v in (indices, places))
-    if wanted is None or given is None:
+    wanted, others = (_positions(v) for v in (indices, places))
+    if wanted is None or others is None:
         return None
-    last = {position: k for k, position in enumerate(given)}
-    found = [last[p] for p in wanted if p in last]
-    return found if not found or len(found) == len(wanted) else None
+    last = {position: k for k, position in enumerate(others)}
+    matches = [last[p] for p in wanted if p in last]
+    return matches if not matches or len(matches) == len(wanted) else None
 
 
 def _positions(indices: Sequence[Variable]) -> list[tuple[int, ...]] | None:
     """Known positions given by vectors, one for each axis."""
-    known = [i.data for i in indices if isinstance(i, Constant) and i.type.ndim == 1 and i.data.size <= VERY_MANY]
-    return list(zip(*(k.tolist() for k in known), strict=True)) if len(known) == len(indices) else None
+    constants = [i.data for i in indices if isinstance(i, Constant) and i.type.ndim == 1 and i.data.size <= VERY_MANY]
+    return list(zip(*(k.tolist() for k in constants), strict=True)) if len(constants) == len(indices) else None
 
 
 def _all_in_order(node: Apply, outputs: Any) -> Variable | None:

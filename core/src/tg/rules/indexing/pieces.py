@@ -32,10 +32,10 @@ def _piece(node: Apply) -> Piece | None:
     """What a write replaces, if it is in order along one axis and all along the others."""
     if node.op.fn is not None:  # type: ignore[attr-defined]
         return None
-    found = [(k, w) for k, w in enumerate(written_windows(node)) if w is not None]
-    if len(found) != 1 or found[0][1].step != 1:
+    windows = [(k, w) for k, w in enumerate(written_windows(node)) if w is not None]
+    if len(windows) != 1 or windows[0][1].step != 1:
         return None
-    return Piece(found[0][0], found[0][1], node.inputs[1])
+    return Piece(windows[0][0], windows[0][1], node.inputs[1])
 
 
 def _run(view: View) -> dict[int, Variable]:
@@ -67,10 +67,10 @@ def _joined(node: Apply, written_over: set[int]) -> Variable | None:
     pieces: dict[object, Piece] = {}  # the last ones of the chain, by their starts
     current: Apply | None = node
     while current is not None:
-        found = _piece(current)
-        if found is None or found.axis != last.axis or key(found.window.start) in pieces:
+        earlier = _piece(current)
+        if earlier is None or earlier.axis != last.axis or key(earlier.window.start) in pieces:
             break
-        pieces[key(found.window.start)] = found
+        pieces[key(earlier.window.start)] = earlier
         below = current.inputs[0].apply
         current = below if id(below) in written_over else None
     ordered = _in_order(dict(pieces), x.shape[last.axis])

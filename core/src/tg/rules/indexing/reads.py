@@ -111,8 +111,8 @@ class _Reads:
             if len(results) == 1:
                 self.visit(node, results[0])
         built = self.build()
-        found = ((t, built.get((id(v), r.key))) for t, v, r in self.targets)
-        return {id(t): y for t, y in found if y is not None}
+        pairs = ((t, built.get((id(v), r.key))) for t, v, r in self.targets)
+        return {id(t): y for t, y in pairs if y is not None}
 
     def visit(self, node: Apply, y: Variable) -> None:
         """Decide about a value all of whose readers have been visited."""
@@ -140,17 +140,17 @@ class _Reads:
             return False
         return self.whole[id(v)] == 1 and not self.reads.get(id(v))
 
-    def demand_of_slice(self, target: Variable, node: Apply, found: Read | Chosen) -> None:
+    def demand_of_slice(self, target: Variable, node: Apply, selection: Read | Chosen) -> None:
         x = node.inputs[0]
-        self.targets.append((target, x, found))
+        self.targets.append((target, x, selection))
         self.add_use(x, -1)
-        self.demand(x, found)
+        self.demand(x, selection)
 
-    def demand(self, v: Variable, found: Read | Chosen) -> None:
-        if found.is_all:
+    def demand(self, v: Variable, selection: Read | Chosen) -> None:
+        if selection.is_all:
             self.add_use(v, 1)
         else:
-            self.reads.setdefault(id(v), {}).setdefault(found.key, found)
+            self.reads.setdefault(id(v), {}).setdefault(selection.key, selection)
 
     def add_use(self, v: Variable, count: int) -> None:
         if id(v) in self.whole:
@@ -162,13 +162,13 @@ class _Reads:
             return
         if not self.sums and needs_sums(node.op, y):
             return
-        found = [pushed_through(node, y, r) for r in reads]
-        if any(p is None for p in found):
+        candidates = [pushed_through(node, y, r) for r in reads]
+        if any(p is None for p in candidates):
             return
         for v in node.inputs:
             self.add_use(v, -1)
-        self.pushed[id(y)] = made = [p for p in found if p is not None]
-        for p in made:
+        self.pushed[id(y)] = pushes = [p for p in candidates if p is not None]
+        for p in pushes:
             for v, r, used in zip(node.inputs, p.operands, p.through.reads, strict=True):
                 if r is not None:
                     self.demand(v, r)
@@ -182,16 +182,16 @@ class _Reads:
             for y in self.view.results(node):
                 for p in self.pushed.get(id(y), ()):
                     operands = [_operand(v, r, built) for v, r in zip(node.inputs, p.operands, strict=True)]
-                    made = p.through.make(operands)
-                    built[id(y), p.read.key] = Squeeze(p.squeezed)(made) if p.squeezed else made
+                    value = p.through.make(operands)
+                    built[id(y), p.read.key] = Squeeze(p.squeezed)(value) if p.squeezed else value
         return built
 
 
 def _operand(v: Variable, r: Read | Chosen | None, built: dict[tuple[int, object], Variable]) -> Variable:
     if r is None:
         return v
-    found = built.get((id(v), r.key))
-    return r.of(v) if found is None else found
+    value = built.get((id(v), r.key))
+    return r.of(v) if value is None else value
 
 
 def pushed_through(node: Apply, y: Variable, r: Read | Chosen) -> Pushed | None:
@@ -199,12 +199,12 @@ def pushed_through(node: Apply, y: Variable, r: Read | Chosen) -> Pushed | None:
     is_pointwise = type(node.op) in (Elementwise, Cast)
     if isinstance(r, Chosen):
         return _chosen_through(node, r, is_pointwise=is_pointwise)
-    found = through(node, y, r.windows)
-    if found is None:
+    route = through(node, y, r.windows)
+    if route is None:
         return None
     axes = r.axes if is_pointwise else ()
-    operands = tuple([None if w is None or w is UNUSED else Read(w, axes) for w in found.reads])
-    return Pushed(r, operands, found, () if is_pointwise else r.axes)
+    operands = tuple([None if w is None or w is UNUSED else Read(w, axes) for w in route.reads])
+    return Pushed(r, operands, route, () if is_pointwise else r.axes)
 
 
 def _chosen_through(node: Apply, r: Chosen, *, is_pointwise: bool) -> Pushed | None:
@@ -230,8 +230,8 @@ def is_selective(node: Apply) -> bool:
     if is_of_mask(indices):
         return True
     (y,) = (math.prod(n for n in t.shape if n is not None) for t in node.types)
-    known = None not in x.type.shape and None not in node.types[0].shape
-    return known and 2 * y <= math.prod(x.type.shape)  # type: ignore[arg-type]
+    is_static = None not in x.type.shape and None not in node.types[0].shape
+    return is_static and 2 * y <= math.prod(x.type.shape)  # type: ignore[arg-type]
 
 
 def is_of_mask(indices: Sequence[Variable]) -> bool:
@@ -239,11 +239,11 @@ def is_of_mask(indices: Sequence[Variable]) -> bool:
     return all(i.apply is not None and type(i.apply.op) is Nonzero for i in indices)
 
 
-def pays(y: Variable, found: Sequence[Read | Chosen]) -> bool:
+def pays(y: Variable, selections: Sequence[Read | Chosen]) -> bool:
     """Whether computing a value only where it is read is less than computing it once."""
-    reads = [r for r in found if isinstance(r, Read)]
-    if len(reads) < len(found):
-        return len(found) == 1
+    reads = [r for r in selections if isinstance(r, Read)]
+    if len(reads) < len(selections):
+        return len(selections) == 1
     if len(reads) == 1:
         return _is_smaller(y, reads[0])
     if len(reads) > FEW:
@@ -259,10 +259,10 @@ def pays(y: Variable, found: Sequence[Read | Chosen]) -> bool:
             else:
                 size *= n
         total += size
-    known: Any = 1
+    count: Any = 1
     for n in y.type.shape:
-        known = None if n is None or known is None else known * n
-    return total <= SMALL if known is None else 2 * total <= known
+        count = None if n is None or count is None else count * n
+    return total <= SMALL if count is None else 2 * total <= count
 
 
 def is_joined(node: Apply, joined: set[int]) -> bool:

@@ -57,8 +57,8 @@ def _moved(node: Apply, outputs: Any) -> Variable | None:
     below = node.inputs[0].apply
     if below is None or type(below.op) not in MOVEMENTS:
         return None
-    found = through(below, node.inputs[0], windows_of(node))
-    return None if found is None else made_of(found, below.inputs)
+    route = through(below, node.inputs[0], windows_of(node))
+    return None if route is None else made_of(route, below.inputs)
 
 
 def _of_integers(node: Apply, outputs: Any) -> Variable | None:
@@ -84,10 +84,10 @@ def _of_pieces(node: Apply, outputs: Any) -> Variable | None:
     size = node.types[0].shape[axis]
     if type(size) is int and type(w.start) is int and all(type(v.type.shape[axis]) is int for v in below.inputs):
         return _known_piece(below, windows, axis, w._replace(size=size))
-    found = through(below, joined, windows) if len(below.inputs) <= PIECES else None
-    if found is None or sum(r is not UNUSED for r in found.reads) != 1:
+    route = through(below, joined, windows) if len(below.inputs) <= PIECES else None
+    if route is None or sum(r is not UNUSED for r in route.reads) != 1:
         return None
-    return made_of(found, below.inputs)
+    return made_of(route, below.inputs)
 
 
 def _known_piece(joined: Apply, windows: Windows, axis: int, w: Window) -> Variable | None:

@@ -74,10 +74,10 @@ def repeated(v: Variable, y: Variable, windows: Windows) -> Windows:
 
 def _transpose(node: Apply, y: Variable, windows: Windows) -> Through:
     op: Any = node.op
-    found: list[Window | None] = [None] * len(windows)
+    reads: list[Window | None] = [None] * len(windows)
     for w, axis in zip(windows, op.order(len(windows)), strict=True):
-        found[axis] = w
-    return _plain(node, [tuple(found)])
+        reads[axis] = w
+    return _plain(node, [tuple(reads)])
 
 
 def _expand(node: Apply, y: Variable, windows: Windows) -> Through | None:
@@ -119,13 +119,13 @@ def _reshape(node: Apply, y: Variable, windows: Windows) -> Through | None:
     inner = old[front : len(old) - back], new[front : len(new) - back]
     if not same(*map(product, inner)):
         return None
-    found: list[Window | None] = [None] * len(inner[0])
+    places: list[Window | None] = [None] * len(inner[0])
     if middle:
         place = _split(inner[0], inner[1], windows[front])
         if place is None or len(middle) > 1:
             return None
-        found = [place]
-    reads = (*windows[:front], *found, *windows[len(new) - back :])
+        places = [place]
+    reads = (*windows[:front], *places, *windows[len(new) - back :])
     shape = sizes_of(windows, y)
     return Through((reads, *(None for _ in node.inputs[1:])), lambda operands: reshape(operands[0], shape))
 
@@ -167,22 +167,22 @@ def _cuts(pieces: Sequence[Variable], axis: int, w: Window, n: Any) -> list[Wind
     if not is_inside(w, n):
         return None
     low, high = w.ends
-    found: list[Window | None] = []
+    parts: list[Window | None] = []
     begin: Any = 0
     for piece in pieces:
         size = piece.shape[axis]
         end = lengths.add(begin, size)
         if at_most(end, low) or at_most(lengths.add(high, 1), begin):
-            found.append(_NOTHING)
+            parts.append(_NOTHING)
         elif at_most(begin, low) and at_most(lengths.add(high, 1), end):
-            found.append(canonical(w._replace(start=lengths.subtract(w.start, begin)), size))
+            parts.append(canonical(w._replace(start=lengths.subtract(w.start, begin)), size))
         else:
             part = _part(w, begin, end)
             if part is None:
                 return None
-            found.append(_NOTHING if same(part.size, 0) else canonical(part, size))
+            parts.append(_NOTHING if same(part.size, 0) else canonical(part, size))
         begin = end
-    return found
+    return parts
 
 
 def _part(w: Window, begin: Any, end: Any) -> Window | None:
@@ -265,11 +265,11 @@ def _update(node: Apply, y: Variable, windows: Windows) -> Through | None:
     places: list[Window | None] = []  # in what is read
     values: list[Window | None] = []  # of what is written
     for r, w, n in zip(windows, written, x.shape, strict=True):
-        found = _meeting(r, w, n)
-        if found is None:
+        meeting = _meeting(r, w, n)
+        if meeting is None:
             return None
-        places.append(found[0])
-        values.append(found[1])
+        places.append(meeting[0])
+        values.append(meeting[1])
 
     def make(operands: Sequence[Variable]) -> Variable:
         base, value, *_ = operands
@@ -336,7 +336,7 @@ def through(node: Apply, y: Variable, windows: Windows) -> Through | None:
     return None if find is None else find(node, y, windows)
 
 
-def made_of(found: Through, operands: Sequence[Variable]) -> Variable:
+def made_of(route: Through, operands: Sequence[Variable]) -> Variable:
     """The result of the reads of the operands."""
-    pairs = zip(operands, found.reads, strict=True)
-    return found.make([v if r is None or r is UNUSED else read(v, r) for v, r in pairs])
+    pairs = zip(operands, route.reads, strict=True)
+    return route.make([v if r is None or r is UNUSED else read(v, r) for v, r in pairs])

@@ -90,8 +90,8 @@ def _written_windows(node: Apply) -> Windows:
 
 def _per_axis(x: Variable, starts: Sequence[Number], sizes: Sequence[Number], steps: Sequence[int]) -> Windows:
     last = x.shape[x.type.ndim - len(sizes) :]
-    found = [canonical(Window(a, m, step), n) for a, m, step, n in zip(starts, sizes, steps, last, strict=True)]
-    return (*(None for _ in range(x.type.ndim - len(sizes))), *found)
+    windows = [canonical(Window(a, m, step), n) for a, m, step, n in zip(starts, sizes, steps, last, strict=True)]
+    return (*(None for _ in range(x.type.ndim - len(sizes))), *windows)
 
 
 def canonical(w: Window, n: Number) -> Window | None:
@@ -107,8 +107,8 @@ def canonical(w: Window, n: Number) -> Window | None:
         span = (size - 1) * step
         start = max(0, -span, min(start, n - 1 - max(0, span)))
     start = _of_some(start, n)
-    found = [Window(a, size, step) for a in (*sorted(_unclamped(start, n), key=_terms), start)]
-    return next((w for w in found if is_inside(w, n)), found[0])
+    candidates = [Window(a, size, step) for a in (*sorted(_unclamped(start, n), key=_terms), start)]
+    return next((w for w in candidates if is_inside(w, n)), candidates[0])
 
 
 def _of_some(start: Number, n: Number) -> Number:
@@ -242,16 +242,16 @@ def within(r: Window | None, w: Window | None, n: Number) -> Window | None:
     if abs(w.step) != 1 and (type(distance) is not int or distance % w.step):
         raise LookupError
     start = lengths.floor_divide(distance, w.step) if type(distance) is int else lengths.multiply(w.step, distance)
-    found = Window(start, r.size, r.step // w.step)
-    if not is_inside(found, w.size):
+    window = Window(start, r.size, r.step // w.step)
+    if not is_inside(window, w.size):
         raise LookupError
-    return canonical(found, w.size)
+    return canonical(window, w.size)
 
 
 def window_of_index(i: Variable, n: Any) -> Window | None:
     """The window that a vector of indices into an axis of length n reads, if it is evenly spaced and lies inside."""
-    found = steps_of(i)
-    if found is None:
+    steps = steps_of(i)
+    if steps is None:
         return None
-    w = Window(*found)
+    w = Window(*steps)
     return w if is_inside(w, n) else None

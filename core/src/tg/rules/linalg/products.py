@@ -118,19 +118,19 @@ def _solve_of_kronecker(node: Apply, outputs: Any) -> Pair | None:
     parts = _squares(node.inputs[0])
     if parts is None or op.positive:
         return None
-    solve, found = Solve(op.transpose, False, raises=False), []
+    solve, infos = Solve(op.transpose, False, raises=False), []
 
     def solved(a: Variable) -> Callable[[Variable], Variable]:
         def apply(b: Variable) -> Variable:
             x, info = solve(a, b)
-            found.append(info)
+            infos.append(info)
             return x  # type: ignore[no-any-return]
 
         return apply
 
     a, b = parts
     x = _each(solved(a), solved(b), node.inputs[1], a.shape[0], b.shape[0])
-    return x, _info(found[0], found[1], parts)
+    return x, _info(infos[0], infos[1], parts)
 
 
 def _inv_of_kronecker(node: Apply, outputs: Any) -> Pair | None:
@@ -165,15 +165,15 @@ def diagonal_blocks(v: Variable) -> list[Block] | None:
     op: Any = made_by(v, Concatenate)
     if not op or op.axis != -2:
         return None
-    found: list[Block] = []
+    blocks: list[Block] = []
     start: Any = 0
     for row in v.inputs:
         block = _only_block(row, start)
         if block is None or not equal_here(block.shape[-2], block.shape[-1]):
             return None
-        found.append(Block(block, start))
+        blocks.append(Block(block, start))
         start = add_lengths(start, block.shape[-2])
-    return found
+    return blocks
 
 
 def _only_block(row: Variable, start: Any) -> Variable | None:
@@ -191,11 +191,11 @@ def _only_block(row: Variable, start: Any) -> Variable | None:
 
 def _first_failing(infos: Sequence[Variable], blocks: Sequence[Block]) -> Variable:
     """The number of the first pivot that is 0, counted in the whole matrix."""
-    found = infos[-1]
+    number = infos[-1]
     for info, block, after in reversed(list(zip(infos, blocks, blocks[1:], strict=False))):
         rows = cast_variable(as_size_variable(subtract_lengths(after.start, block.start)), "int32")
-        found = where(equal(info, 0), where(equal(found, 0), found, found + rows), info)
-    return found
+        number = where(equal(info, 0), where(equal(number, 0), number, number + rows), info)
+    return number
 
 
 def _solve_of_blocks(node: Apply, outputs: Any) -> Pair | None:
@@ -206,10 +206,10 @@ def _solve_of_blocks(node: Apply, outputs: Any) -> Pair | None:
         return None
     solve = Solve(op.transpose, False, raises=False)
     sides = [slice_axis(b, -2, block.start, block.matrix.shape[-1]) for block in blocks]
-    found = [solve(block.matrix, side) for block, side in zip(blocks, sides, strict=True)]
-    info = _first_failing([pair[1] for pair in found], blocks)
+    pairs = [solve(block.matrix, side) for block, side in zip(blocks, sides, strict=True)]
+    info = _first_failing([pair[1] for pair in pairs], blocks)
     info = functools.reduce(without_nan, [block.matrix for block in blocks], info)
-    x = Concatenate(-2)(*(pair[0] for pair in found))
+    x = Concatenate(-2)(*(pair[0] for pair in pairs))
     lost = [has_nan(block.matrix, (-2, -1)) for block in blocks]
     return spoilt(x, failed(info, op), has_nan(b, (-2,)), *lost), info
 
@@ -218,8 +218,8 @@ def _slogdet_of_blocks(node: Apply, outputs: Any) -> Pair | None:
     blocks = diagonal_blocks(node.inputs[0])
     if blocks is None or is_complex(node.inputs[0].type.dtype):
         return None
-    found = [SlogDet()(block.matrix) for block in blocks]
-    return functools.reduce(multiply, [s for s, _ in found]), functools.reduce(add, [x for _, x in found])
+    pairs = [SlogDet()(block.matrix) for block in blocks]
+    return functools.reduce(multiply, [s for s, _ in pairs]), functools.reduce(add, [x for _, x in pairs])
 
 
 def _kron_of(x: Variable) -> Variable:

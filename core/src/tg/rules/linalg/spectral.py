@@ -43,15 +43,15 @@ def _with_vectors(values: type, whole: type) -> Callable[[View], dict[int, Varia
     """A pass that takes values from where their vectors are computed."""
 
     def run(view: View) -> dict[int, Variable]:
-        made: dict[int, Apply] = {}
+        by_matrix: dict[int, Apply] = {}
         for node in view.applies:
             if type(node.op) is whole and _wants_vectors(node, view):
-                made.setdefault(id(node.inputs[0]), node)
-        found: dict[int, Variable] = {}
+                by_matrix.setdefault(id(node.inputs[0]), node)
+        replacements: dict[int, Variable] = {}
         for node in view.applies:
-            if type(node.op) is values and id(node.inputs[0]) in made:
-                found.update(_taken(view.results(node), view.results(made[id(node.inputs[0])])))
-        return found
+            if type(node.op) is values and id(node.inputs[0]) in by_matrix:
+                replacements.update(_taken(view.results(node), view.results(by_matrix[id(node.inputs[0])])))
+        return replacements
 
     return run
 
@@ -64,14 +64,14 @@ def _wants_vectors(node: Apply, view: View) -> bool:
 
 def _without_vectors(view: View) -> dict[int, Variable]:
     """The values and the info of factorisations whose vectors nothing reads."""
-    found: dict[int, Variable] = {}
+    replacements: dict[int, Variable] = {}
     for node in view.applies:
         op: Any = node.op
         if type(op) in VALUES and not _wants_vectors(node, view):
-            made = VALUES[type(op)](op.raises)(*node.inputs)
+            results = VALUES[type(op)](op.raises)(*node.inputs)
             old = view.results(node)
-            found.update({id(old[len(old) == 4]): made[0], id(old[-1]): made[1]})
-    return found
+            replacements.update({id(old[len(old) == 4]): results[0], id(old[-1]): results[1]})
+    return replacements
 
 
 def _taken(old: tuple[Variable, ...], new: tuple[Variable, ...]) -> dict[int, Variable]:
@@ -153,10 +153,10 @@ def _of_matrix(node: Apply, outputs: Any) -> Variable | None:
     if turned is None or not _is_result(turned, u, 1):
         return None
     assert u.apply is not None
-    found = _of_eigenvalues(f, u.apply)
-    if found is None:
+    match = _of_eigenvalues(f, u.apply)
+    if match is None:
         return None
-    graph, parameters = found
+    graph, parameters = match
     return SymmetricFunction(graph, op.raises)(*u.inputs, *parameters)  # type: ignore[no-any-return]
 
 
@@ -166,7 +166,7 @@ def _of_eigenvalues(f: Variable, eigh: Apply) -> tuple[FrozenGraph, list[Variabl
     leaf = Variable(TensorType(values.type.dtype))
     inside = {key_of(values): leaf}
     parameters: dict[tuple[int, int], tuple[Variable, Variable]] = {}
-    for node, _ in sorted_applies([f], known=[values]):
+    for node, _ in sorted_applies([f], boundary=[values]):
         if type(node.op) is Eigvalsh and key_of(node.inputs[0]) == key_of(eigh.inputs[0]):
             inside[id(node), 1] = leaf
             continue
@@ -210,10 +210,10 @@ def _of_sum(node: Apply, outputs: Any) -> Variable | None:
         return None
     if not is_float(values.inputs[0].type.dtype):  # the functions of matrices are those of real ones
         return None
-    found = _of_eigenvalues(y, values)
-    if found is None:
+    match = _of_eigenvalues(y, values)
+    if match is None:
         return None
-    graph, parameters = found
+    graph, parameters = match
     return TraceOfFunction(graph, values.op.raises)(*values.inputs, *parameters)  # type: ignore[attr-defined,no-any-return]
 
 

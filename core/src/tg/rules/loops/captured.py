@@ -29,11 +29,11 @@ def _with_constants(node: Apply, outputs: Outputs) -> Outputs | None:
     op = node.op
     assert isinstance(op, Scan)
     operands, held = node.inputs[op.first :], op.carries + op.sequences
-    known = {k: v for k, v in enumerate(operands) if k >= held and isinstance(v, Constant) and not v.type.ndim}
-    if not known:
+    constants = {k: v for k, v in enumerate(operands) if k >= held and isinstance(v, Constant) and not v.type.ndim}
+    if not constants:
         return None
-    order = [k for k in range(len(operands)) if k not in known]
-    body = with_parts(op.body, order, op.body.outputs, known)
+    order = [k for k in range(len(operands)) if k not in constants]
+    body = with_parts(op.body, order, op.body.outputs, constants)
     return apply(op.with_body(body), [*node.inputs[: op.first], *(operands[k] for k in order)])
 
 
@@ -42,13 +42,13 @@ def _without_repeated(node: Apply, outputs: Outputs) -> Outputs | None:
     op = node.op
     assert isinstance(op, Scan)
     operands, n = node.inputs[op.first :], op.carries
-    found = {k: v for k in range(n, n + op.sequences) if (v := _repeated(operands[k])) is not None}
-    if not found:
+    values = {k: v for k in range(n, n + op.sequences) if (v := _repeated(operands[k])) is not None}
+    if not values:
         return None
-    others = [k for k in range(len(operands)) if k not in found]
-    body = with_parts(op.body, [*others, *found], op.body.outputs)
-    made = Scan(body, n, op.sequences - len(found), op.length, op.reverse, op.told)
-    return apply(made, [*node.inputs[: op.first], *(operands[k] for k in others), *found.values()])
+    others = [k for k in range(len(operands)) if k not in values]
+    body = with_parts(op.body, [*others, *values], op.body.outputs)
+    loop = Scan(body, n, op.sequences - len(values), op.length, op.reverse, op.told)
+    return apply(loop, [*node.inputs[: op.first], *(operands[k] for k in others), *values.values()])
 
 
 def _without_steps(node: Apply, outputs: Outputs) -> Outputs | None:

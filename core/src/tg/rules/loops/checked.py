@@ -40,8 +40,8 @@ def _without_proved(node: Apply, outputs: Outputs) -> Outputs | None:
         after.append(_unchecked(graph, operands, required=isinstance(op, Scan)))
     if all(a is b for a, b in zip(before, after, strict=True)):
         return None
-    made = apply(op.with_inner_graphs(after), node.inputs)
-    return made if len(made) == len(outputs) else (*made, Constant(np.zeros(STATUS_LENGTH, np.int64)))
+    results = apply(op.with_inner_graphs(after), node.inputs)
+    return results if len(results) == len(outputs) else (*results, Constant(np.zeros(STATUS_LENGTH, np.int64)))
 
 
 def _unchecked(graph: FrozenGraph, operands: Sequence[Variable | None], *, required: bool) -> FrozenGraph:
@@ -56,17 +56,17 @@ def _unchecked(graph: FrozenGraph, operands: Sequence[Variable | None], *, requi
     makers = {number: one for one in graph.nodes for number in one.outputs}
     values: dict[int, Variable | None] = {**dict(enumerate(operands)), **constants_of(graph)}
     is_equal = equal_here if required else same
-    kept = []
+    checks = []
     for check in graph.checks:
-        asked = makers.get(check.condition)
-        if asked is not None and asked.op is equal.op and _is_of_lengths(check):
-            a, b = (_length_outside(k, makers, values) for k in asked.inputs)
+        node = makers.get(check.condition)
+        if node is not None and node.op is equal.op and _is_of_lengths(check):
+            a, b = (_length_outside(k, makers, values) for k in node.inputs)
             if a is not None and b is not None and is_equal(size_value(a), size_value(b)):
                 continue
-        kept.append(check)
-    if len(kept) == len(graph.checks):
+        checks.append(check)
+    if len(checks) == len(graph.checks):
         return graph
-    parts = (graph.arity, graph.types, graph.constants, graph.nodes, graph.outputs, kept)
+    parts = (graph.arity, graph.types, graph.constants, graph.nodes, graph.outputs, checks)
     return FrozenGraph(*parts, graph.names, graph.origins, graph.assumed)
 
 
@@ -81,9 +81,9 @@ def _length_outside(number: int, makers: Mapping[int, Node], values: dict[int, V
         one = makers[number]
         of_lengths = type(one.op) is AxisLength and one.inputs[0] not in makers
         if of_lengths or (isinstance(one.op, Elementwise) and one.op.fn.checks is None and len(one.outputs) == 1):
-            given = [_length_outside(k, makers, values) for k in one.inputs]
-            known = [v for v in given if v is not None]
-            values[number] = one.op(*known) if len(known) == len(given) else None
+            lengths = [_length_outside(k, makers, values) for k in one.inputs]
+            operands = [v for v in lengths if v is not None]
+            values[number] = one.op(*operands) if len(operands) == len(lengths) else None
         else:
             values[number] = None
     return values[number]

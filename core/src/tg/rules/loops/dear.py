@@ -44,25 +44,25 @@ def _with_dear_ahead(view: View, least: float = ARRAY) -> dict[int, Variable]:
     Args:
         least: what the dearest of them costs at least; all together cost more than the arrays that they need.
     """
-    found: dict[int, Variable] = {}
+    replacements: dict[int, Variable] = {}
     for node in view.applies:
         if isinstance(node.op, Scan) and node.op.sequences:
-            found.update(_ahead(node, node.op, view, least))
-    return found
+            replacements.update(_ahead(node, node.op, view, least))
+    return replacements
 
 
 def _ahead(node: Apply, op: Scan, view: View, least: float) -> dict[int, Variable]:
     body, n, held = op.body, op.carries, op.carries + op.sequences
     slices = {k for k in range(n, held) if not body.types[k].ndim}
-    known = {*slices, *range(held, body.arity + len(body.constants))}
+    available = {*slices, *range(held, body.arity + len(body.constants))}
     leaving: dict[int, Node] = {}  # of slices, and by more than it costs to keep an array
     makers: dict[int, Node] = {}
     spent: dict[int, float] = {}
     of_slices = set(slices)
     for one in body.nodes:
-        if known.issuperset(one.inputs) and _is_of_numbers(one, body):
+        if available.issuperset(one.inputs) and _is_of_numbers(one, body):
             number = one.outputs[0]
-            known.add(number)
+            available.add(number)
             makers[number] = one
             if not of_slices.isdisjoint(one.inputs):
                 of_slices.add(number)
@@ -74,20 +74,20 @@ def _ahead(node: Apply, op: Scan, view: View, least: float) -> dict[int, Variabl
     new = [k for k in leaving if k in reads]
     if not new or max(map(cost, leaving.values())) < least:
         return {}
-    kept = kept_inputs(body, n, new)
-    fewer = op.sequences - sum(n <= k < held for k in kept)
+    live = kept_inputs(body, n, new)
+    fewer = op.sequences - sum(n <= k < held for k in live)
     if sum(map(cost, leaving.values())) < ARRAY * (len(new) - fewer):
         return {}
     operands = node.inputs[op.first :]
     values: dict[int, Variable] = dict(enumerate(operands[n:], n))
     _replayed(body, makers, new, values)
-    xs = [k for k in kept if n <= k < held]
-    rest = [k for k in kept if k >= held]
+    xs = [k for k in live if n <= k < held]
+    rest = [k for k in live if k >= held]
     smaller = with_parts(body, [*range(n), *xs, *new, *rest], body.outputs)
-    given = [*operands[:n], *(values[k] for k in (*xs, *new)), *(operands[k] for k in rest)]
+    inputs = [*operands[:n], *(values[k] for k in (*xs, *new)), *(operands[k] for k in rest)]
     loop = Scan(smaller, n, len(xs) + len(new), op.length, op.reverse, op.told)
-    made = apply(loop, [*node.inputs[: op.first], *given])
-    return {id(old): v for old, v in zip(view.results(node), made, strict=True)}
+    results = apply(loop, [*node.inputs[: op.first], *inputs])
+    return {id(old): v for old, v in zip(view.results(node), results, strict=True)}
 
 
 def _replayed(
@@ -109,11 +109,11 @@ def _replayed(
 
 def _with_dear_behind(view: View) -> dict[int, Variable]:
     """Loops behind which functions of what they trace are computed that take long and that no step needs."""
-    found: dict[int, Variable] = {}
+    replacements: dict[int, Variable] = {}
     for node in view.applies:
         if isinstance(node.op, Scan) and node.op.traces and not node.op.body.checks:
-            found.update(_behind(node, node.op, view))
-    return found
+            replacements.update(_behind(node, node.op, view))
+    return replacements
 
 
 def _behind(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
@@ -127,7 +127,7 @@ def _behind(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     leaving = {
         v
         for v in leaving
-        if (found := ancestors(makers, [v])) - in_steps <= may_be_read and not found.isdisjoint(changing)
+        if (sources := ancestors(makers, [v])) - in_steps <= may_be_read and not sources.isdisjoint(changing)
     }
     moved = {v: numbers[v] for v in ancestors(makers, leaving) - in_steps if v in numbers}
     if sum(map(cost, moved.values())) < ARRAY:
@@ -142,13 +142,13 @@ def _behind(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
             outside.add(v)
     if len(new) > len(leaving):
         return {}
-    kept = [*traced, *new]
-    smaller = with_parts(body, range(body.arity), [*body.outputs[:n], *kept])
-    made = apply(op.with_body(smaller), node.inputs)
-    traces = dict(zip(kept, made[n:], strict=True))
+    trace_numbers = [*traced, *new]
+    smaller = with_parts(body, range(body.arity), [*body.outputs[:n], *trace_numbers])
+    outputs = apply(op.with_body(smaller), node.inputs)
+    traces = dict(zip(trace_numbers, outputs[n:], strict=True))
     values: dict[int, Variable] = {**traces, **dict(enumerate(node.inputs[op.first + n :], n))}
     _replayed(body, again | moved, leaving, values)
-    results = [*made[:n], *(traces[v] if v in traces else values[v] for v in body.outputs[n:])]
+    results = [*outputs[:n], *(traces[v] if v in traces else values[v] for v in body.outputs[n:])]
     return {id(old): v for old, v in zip(view.results(node), results, strict=True)}
 
 

@@ -39,47 +39,47 @@ MOST_MADE: Final = 64  # steps that are different
 
 
 def _foretold(view: View) -> dict[int, Variable]:
-    found: dict[int, Variable] = {}
+    replacements: dict[int, Variable] = {}
     for node in view.applies:
         if isinstance(node.op, Scan) and node.op.length is not None and 0 < node.op.length <= MOST_STEPS:
-            found.update(_of_constants(node, node.op, view))
-    return found
+            replacements.update(_of_constants(node, node.op, view))
+    return replacements
 
 
 def _of_constants(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     """The results of a loop whose conditions of constants are constants."""
     body, n, operands = op.body, op.carries, node.inputs[op.first :]
-    known = [k for k, v in enumerate(operands) if isinstance(v, Constant)]
-    conditions = [k for k in known if k < n and body.types[k].dtype == BOOL]
+    constants = [k for k, v in enumerate(operands) if isinstance(v, Constant)]
+    conditions = [k for k in constants if k < n and body.types[k].dtype == BOOL]
     if not conditions:
         return {}
-    given = [*(k for k in known if k >= n), *range(body.arity, body.arity + len(body.constants))]
+    inputs = [*(k for k in constants if k >= n), *range(body.arity, body.arity + len(body.constants))]
 
     def is_plain(one: Node) -> bool:
         is_whole = not any(is_inexact(body.types[v].dtype) for v in one.outputs)
         return is_whole and not (one.op.calls_python or one.op.has_effect or one.op.graph_fields)
 
-    division = division_of(op, conditions, given, is_plain)
+    division = division_of(op, conditions, inputs, is_plain)
     if division is None or not division.alone:
         return {}
     traced = [*(body.outputs[j] for j in division.traces), *division.numbers]
     if sum(_size(body.types[v]) for v in traced) * (op.length or 0) > LARGEST:
         return {}
     first, second = halves(op, division)
-    made = _made(first.op, [operands[k].data for k in first.operands])  # type: ignore[attr-defined]
-    if made is None:
+    arrays = _made(first.op, [operands[k].data for k in first.operands])  # type: ignore[attr-defined]
+    if arrays is None:
         return {}
-    values = [Constant(a) for a in made]
+    values = [Constant(a) for a in arrays]
     results = view.results(node)
-    found: dict[int, Variable] = {id(results[j]): v for j, v in zip(first.results, values, strict=False)}
+    replacements: dict[int, Variable] = {id(results[j]): v for j, v in zip(first.results, values, strict=False)}
     if second.results or body.checks:
         traces = values[len(division.alone) :]
         parts = [operands[k] if k >= 0 else traces[~k] for k in second.operands]
         again = apply(second.op, parts)
-        found |= {id(results[j]): v for j, v in zip(second.results, again, strict=False)}
+        replacements |= {id(results[j]): v for j, v in zip(second.results, again, strict=False)}
         if body.checks:
-            found[id(results[-1])] = again[-1]
-    return found
+            replacements[id(results[-1])] = again[-1]
+    return replacements
 
 
 def _size(t: TensorType) -> float:
@@ -89,17 +89,17 @@ def _size(t: TensorType) -> float:
 def _made(op: Scan, arrays: Sequence[Array]) -> list[Array] | None:
     """The results of a loop of constants; None if too many of its steps are different."""
     carries, sequences, captured = op.parts(arrays)
-    seen: dict[bytes, tuple[Array, ...]] = {}
+    memo: dict[bytes, tuple[Array, ...]] = {}
     length, rows = op.length or 0, []
     for t in range(length):
         slices = [x[length - 1 - t if op.reverse else t] for x in sequences]
         key = b"".join(np.asarray(a).tobytes() for a in (*carries, *slices))
-        if key not in seen:
-            if len(seen) == MOST_MADE:
+        if key not in memo:
+            if len(memo) == MOST_MADE:
                 return None
-            seen[key] = interpret(op.body, [*carries, *slices, *captured])
-        carries = seen[key][: op.carries]
-        rows.append(seen[key][op.carries :])
+            memo[key] = interpret(op.body, [*carries, *slices, *captured])
+        carries = memo[key][: op.carries]
+        rows.append(memo[key][op.carries :])
     if op.reverse:
         rows.reverse()
     return [*(np.array(a) for a in carries), *(np.stack(column) for column in zip(*rows, strict=True))]

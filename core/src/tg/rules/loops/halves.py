@@ -39,31 +39,31 @@ class Half(NamedTuple):
 
 
 def division_of(
-    op: Scan, carries: Iterable[int], given: Iterable[int], is_part: Callable[[Node], bool]
+    op: Scan, carries: Iterable[int], inputs: Iterable[int], is_part: Callable[[Node], bool]
 ) -> Division | None:
     """How a loop is divided; None if nothing is computed by itself.
 
     Args:
         carries: those that the first loop may have.
-        given: the other inputs and constants of a step that it may read.
+        inputs: the other inputs and constants of a step that it may read.
         is_part: whether a node may be one of the first loop's.
     """
     body, n = op.body, op.carries
     first, alone = body.arity + len(body.constants), {*carries}
     while True:
-        known = {*given, *alone}
+        available = {*inputs, *alone}
         for node in body.nodes:
-            if known.issuperset(node.inputs) and is_part(node):
-                known.update(node.outputs)
-        kept = {j for j in alone if body.outputs[j] in known}
-        if kept == alone:
+            if available.issuperset(node.inputs) and is_part(node):
+                available.update(node.outputs)
+        rest = {j for j in alone if body.outputs[j] in available}
+        if rest == alone:
             break
-        alone = kept
-    traces = tuple(j for j in range(n, len(body.outputs)) if body.outputs[j] in known)
-    read = {v for node in body.nodes if known.isdisjoint(node.outputs) for v in node.inputs}
+        alone = rest
+    traces = tuple(j for j in range(n, len(body.outputs)) if body.outputs[j] in available)
+    read = {v for node in body.nodes if available.isdisjoint(node.outputs) for v in node.inputs}
     read.update(body.outputs[j] for j in range(n) if j not in alone)
     read.update(read_by_checks(body))
-    numbers = tuple(sorted(v for v in read & known if v in alone or v >= first))
+    numbers = tuple(sorted(v for v in read & available if v in alone or v >= first))
     return Division(tuple(sorted(alone)), numbers, traces) if alone or numbers or traces else None
 
 
@@ -72,8 +72,10 @@ def halves(op: Scan, division: Division) -> tuple[Half, Half]:
     alone, numbers, traces = division
     others = [j for j in range(op.carries) if j not in alone]
     rest = [j for j in range(op.carries, len(op.body.outputs)) if j not in traces]
-    made = {v: ~(len(traces) + k) for k, v in enumerate(numbers)}
-    return _half(op, unchecked(op.body), alone, traces, dict.fromkeys(numbers)), _half(op, op.body, others, rest, made)
+    places = {v: ~(len(traces) + k) for k, v in enumerate(numbers)}
+    return _half(op, unchecked(op.body), alone, traces, dict.fromkeys(numbers)), _half(
+        op, op.body, others, rest, places
+    )
 
 
 def unchecked(body: FrozenGraph) -> FrozenGraph:
@@ -87,12 +89,12 @@ def _half(
 ) -> Half:
     """A loop of some carries and traces: of numbers it traces those without a place, and reads others from there."""
     n = op.carries
-    given = {v: place for v, place in numbers.items() if place is not None}
-    outputs = [*(body.outputs[j] for j in (*carries, *traces)), *(v for v in numbers if v not in given)]
-    makers = {number: node for node in body.nodes for number in node.outputs if number not in given}
+    places = {v: place for v, place in numbers.items() if place is not None}
+    outputs = [*(body.outputs[j] for j in (*carries, *traces)), *(v for v in numbers if v not in places)]
+    makers = {number: node for node in body.nodes for number in node.outputs if number not in places}
     needed = ancestors(makers, [*outputs, *read_by_checks(body)])
     sequences = [k for k in range(n, n + op.sequences) if k in needed]
     captured = [k for k in range(n + op.sequences, body.arity) if k in needed]
-    part = with_parts(body, [*carries, *sequences, *given, *captured], outputs)
-    loop = Scan(part, len(carries), len(sequences) + len(given), op.length, op.reverse, op.told)
-    return Half(loop, [*carries, *sequences, *given.values(), *captured], [*carries, *traces])
+    part = with_parts(body, [*carries, *sequences, *places, *captured], outputs)
+    loop = Scan(part, len(carries), len(sequences) + len(places), op.length, op.reverse, op.told)
+    return Half(loop, [*carries, *sequences, *places.values(), *captured], [*carries, *traces])

@@ -42,11 +42,11 @@ def _is_constant(v: Variable) -> bool:
 
 def _without_invariants(view: View) -> dict[int, Variable]:
     """Loops that capture what their steps would compute of captured values alone."""
-    found: dict[int, Variable] = {}
+    replacements: dict[int, Variable] = {}
     for node in view.applies:
         if isinstance(node.op, Scan):
-            found.update(_hoisted(node, node.op, view))
-    return found
+            replacements.update(_hoisted(node, node.op, view))
+    return replacements
 
 
 def _hoisted(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
@@ -54,10 +54,10 @@ def _hoisted(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     leaving = _leaving(body, held, operands, _may_leave)
     if not leaving:
         return {}
-    kept = kept_inputs(body, held, leaving)
-    smaller = with_parts(body, [*kept, *leaving], body.outputs)
-    made = apply(op.with_body(smaller), [*node.inputs[: op.first], *(operands[k] for k in kept), *leaving.values()])
-    return {id(old): new for old, new in zip(view.results(node), made, strict=True)}
+    live = kept_inputs(body, held, leaving)
+    smaller = with_parts(body, [*live, *leaving], body.outputs)
+    results = apply(op.with_body(smaller), [*node.inputs[: op.first], *(operands[k] for k in live), *leaving.values()])
+    return {id(old): new for old, new in zip(view.results(node), results, strict=True)}
 
 
 def _leaving(
@@ -85,30 +85,30 @@ def _leaving(
 
 def _without_invariants_of_while(view: View) -> dict[int, Variable]:
     """Loops that capture what asking and stepping would compute of captured values alone."""
-    found: dict[int, Variable] = {}
+    replacements: dict[int, Variable] = {}
     for node in view.applies:
         if isinstance(node.op, While):
-            found.update(_hoisted_from_both(node, node.op, view))
-    return found
+            replacements.update(_hoisted_from_both(node, node.op, view))
+    return replacements
 
 
 def _hoisted_from_both(node: Apply, op: While, view: View) -> dict[int, Variable]:
     n, graphs = op.carries, op.inner_graphs()
-    asked, stepped = (_leaving(graph, n, node.inputs, _may_leave_unasked) for graph in graphs)
-    if not asked and not stepped:
+    of_condition, stepped = (_leaving(graph, n, node.inputs, _may_leave_unasked) for graph in graphs)
+    if not of_condition and not stepped:
         return {}
-    read = {k for graph, out in zip(graphs, (asked, stepped), strict=True) for k in kept_inputs(graph, n, out)}
-    kept = [k for k in range(len(node.inputs)) if k in read]
+    read = {k for graph, out in zip(graphs, (of_condition, stepped), strict=True) for k in kept_inputs(graph, n, out)}
+    live = [k for k in range(len(node.inputs)) if k in read]
     smaller = []
-    for graph, out, ahead, behind in ((op.condition, asked, {}, stepped), (op.body, stepped, asked, {})):
+    for graph, out, ahead, behind in ((op.condition, of_condition, {}, stepped), (op.body, stepped, of_condition, {})):
         others = [v.type for v in (*ahead.values(), *behind.values())]
         wider, own = _with_more_inputs(graph, others), [k + len(others) for k in out]
         more = list(range(graph.arity, graph.arity + len(others)))
-        inputs = [*kept, *(more if ahead else []), *own, *(more if behind else [])]
+        inputs = [*live, *(more if ahead else []), *own, *(more if behind else [])]
         smaller.append(with_parts(wider, inputs, wider.outputs))
-    given = [*(node.inputs[k] for k in kept), *asked.values(), *stepped.values()]
-    made = apply(op.with_inner_graphs(smaller), given)
-    return {id(old): new for old, new in zip(view.results(node), made, strict=True)}
+    operands = [*(node.inputs[k] for k in live), *of_condition.values(), *stepped.values()]
+    results = apply(op.with_inner_graphs(smaller), operands)
+    return {id(old): new for old, new in zip(view.results(node), results, strict=True)}
 
 
 def _with_more_inputs(graph: FrozenGraph, types: Sequence[TensorType]) -> FrozenGraph:
@@ -166,8 +166,8 @@ def _pays(node: Node, body: FrozenGraph) -> bool:
     types: Sequence[TensorType] = body.types
     if any(None in types[k].shape for k in (node.outputs[0], *node.inputs)):
         types = body.symbolic
-    size, *given = (product(types[k].shape) for k in (node.outputs[0], *node.inputs))  # type: ignore[arg-type]
-    return any(type(more := length_less(size, n)) is int and more <= 0 for n in given)
+    size, *sizes = (product(types[k].shape) for k in (node.outputs[0], *node.inputs))  # type: ignore[arg-type]
+    return any(type(more := length_less(size, n)) is int and more <= 0 for n in sizes)
 
 
 def _until_larger(x: Variable, y: Variable) -> Variable:

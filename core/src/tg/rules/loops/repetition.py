@@ -45,30 +45,30 @@ class _Loop(NamedTuple):
 
 def _without_repetition(view: View) -> dict[int, Variable]:
     """Loops that trace what others would compute again of what they trace."""
-    found: dict[int, Variable] = {}
+    replacements: dict[int, Variable] = {}
 
     def now(v: Variable) -> Variable:
-        while id(v) in found:
-            v = found[id(v)]
+        while id(v) in replacements:
+            v = replacements[id(v)]
         return v
 
     nodes = [node for node in view.applies if isinstance(node.op, Scan)]
     loops = {id(node): _Loop(node.op, node.inputs, view.results(node)) for node in nodes}  # type: ignore[arg-type]
     makers = {id(v): key for key, one in loops.items() for v in one.results}
-    before, kept = dict(loops), [*loops.values()]  # what has been replaced is kept: ids stay its own
+    before, alive = dict(loops), [*loops.values()]  # what has been replaced is kept: ids stay its own
     for key, (op, inputs, _) in before.items():
         for maker in dict.fromkeys(makers[id(v)] for v in op.parts(inputs)[1] if id(v) in makers):
             node, other = (one._replace(inputs=[now(v) for v in one.inputs]) for one in (loops[key], loops[maker]))
             pair = _repeating(node, other)
             if pair is not None:
                 loops[key], loops[maker], replaced = pair
-                kept += pair[:2]
-                found.update(replaced)
+                alive += pair[:2]
+                replacements.update(replaced)
     for key, (op, inputs, results) in loops.items():
         if op is not before[key].op:
-            made = apply(op, [now(v) for v in inputs])
-            found.update((id(old), new) for old, new in zip(results, made, strict=True))
-    return {id(v): now(v) for one in before.values() for v in one.results if id(v) in found}
+            new_results = apply(op, [now(v) for v in inputs])
+            replacements.update((id(old), new) for old, new in zip(results, new_results, strict=True))
+    return {id(v): now(v) for one in before.values() for v in one.results if id(v) in replacements}
 
 
 def _repeating(node: _Loop, other: _Loop) -> tuple[_Loop, _Loop, dict[int, Variable]] | None:
@@ -98,61 +98,61 @@ def _repeating(node: _Loop, other: _Loop) -> tuple[_Loop, _Loop, dict[int, Varia
     traced.update(dict.fromkeys(same_as[k] for k in taken))
     more = with_parts(first.body, range(first.body.arity), [*first.body.outputs[: first.carries], *traced])
     tracing = first.with_body(more)
-    made = apply(tracing, [*other.inputs])
-    traces = dict(zip(traced, made[first.carries :], strict=False))
-    replaced = [*made[: first.carries], *(traces[v] for v in first.body.outputs[first.carries :])]
-    found = {id(old): new for old, new in zip(before, [*replaced, made[-1]], strict=False)}
-    kept = kept_inputs(body, n, taken)
-    xs, rest = [k for k in kept if n <= k < held], [k for k in kept if k >= held]
+    outputs = apply(tracing, [*other.inputs])
+    traces = dict(zip(traced, outputs[first.carries :], strict=False))
+    replaced = [*outputs[: first.carries], *(traces[v] for v in first.body.outputs[first.carries :])]
+    replacements = {id(old): new for old, new in zip(before, [*replaced, outputs[-1]], strict=False)}
+    live = kept_inputs(body, n, taken)
+    xs, rest = [k for k in live if n <= k < held], [k for k in live if k >= held]
     smaller = with_parts(body, [*range(n), *xs, *taken, *rest], body.outputs)
-    given = [*operands[:n], *(operands[k] for k in xs), *(traces[same_as[k]] for k in taken)]
+    arguments = [*operands[:n], *(operands[k] for k in xs), *(traces[same_as[k]] for k in taken)]
     loop = Scan(smaller, n, len(xs) + len(taken), op.length, op.reverse, op.told)
-    operands = [*inputs[: op.first], *given, *(operands[k] for k in rest)]
+    operands = [*inputs[: op.first], *arguments, *(operands[k] for k in rest)]
     again = apply(loop, operands)
-    found |= {id(old): new for old, new in zip(results, again, strict=True)}
-    return _Loop(loop, operands, again), _Loop(tracing, other.inputs, made), found
+    replacements |= {id(old): new for old, new in zip(results, again, strict=True)}
+    return _Loop(loop, operands, again), _Loop(tracing, other.inputs, outputs), replacements
 
 
 def _moving(body: FrozenGraph, held: int) -> set[int]:
     """The values of a step that may differ from step to step: what depends on more than lengths of what is given."""
-    found = set(range(held))
+    varying = set(range(held))
     for one in body.nodes:
-        if type(one.op) is not AxisLength and not found.isdisjoint(one.inputs):
-            found.update(one.outputs)
-    return found
+        if type(one.op) is not AxisLength and not varying.isdisjoint(one.inputs):
+            varying.update(one.outputs)
+    return varying
 
 
 def _in_both(node: _Loop, other: _Loop) -> dict[int, int]:
     """Of values of a step those of a step of another loop that are the same, at the same place."""
     op, first = node.op, other.op
     body, inside = op.body, first.body
-    known = {id(v): first.carries + k for k, v in enumerate(other.inputs[first.first + first.carries :])}
+    by_id = {id(v): first.carries + k for k, v in enumerate(other.inputs[first.first + first.carries :])}
     traces = {id(other.results[k]): inside.outputs[k] for k in range(first.carries, len(inside.outputs))}
-    found: dict[int, int] = {}
+    counterparts: dict[int, int] = {}
     for k, v in enumerate(node.inputs[op.first :]):
-        place = known.get(id(v))
+        place = by_id.get(id(v))
         is_slice, was_slice = (
             k < op.carries + op.sequences,
             place is not None and place < first.carries + first.sequences,
         )
         if k >= op.carries and id(v) in traces and is_slice:
-            found[k] = traces[id(v)]
+            counterparts[k] = traces[id(v)]
         elif k >= op.carries and place is not None and is_slice == was_slice:
-            found[k] = place
+            counterparts[k] = place
     numbers = {literal(c): inside.arity + k for k, c in enumerate(inside.constants)}
     for k, c in enumerate(body.constants, body.arity):
         if literal(c) in numbers:
-            found[k] = numbers[literal(c)]
+            counterparts[k] = numbers[literal(c)]
     table = {(one.op, one.inputs): one.outputs for one in inside.nodes}
     for one in body.nodes:
-        if len(one.outputs) == 1 and all(k in found for k in one.inputs) and not one.op.has_effect:
-            inputs = tuple(found[k] for k in one.inputs)
+        if len(one.outputs) == 1 and all(k in counterparts for k in one.inputs) and not one.op.has_effect:
+            inputs = tuple(counterparts[k] for k in one.inputs)
             (number,) = (
                 table.get((one.op, inputs)) or (one.op.commutes and table.get((one.op, inputs[::-1]))) or (None,)
             )
             if number is not None and inside.types[number] == body.types[one.outputs[0]]:
-                found[one.outputs[0]] = number
-    return found
+                counterparts[one.outputs[0]] = number
+    return counterparts
 
 
 def _deciding_lengths(body: FrozenGraph) -> set[int]:

@@ -60,10 +60,10 @@ def _of_running_results(node: Apply, outputs: Outputs) -> Outputs | None:
     if not op.carries or op.counts_only or op.body.checks or not _is_of_elements(op):
         return None
     wanted = [one for k in range(op.carries) if (one := _combined(op.body, k)) is not None]
-    made = _Steps(node, op).run(wanted) if len(wanted) == op.carries else None
-    if made is None or not all(new.type.refines(old.type) for new, old in zip(made, outputs, strict=True)):
+    results = _Steps(node, op).run(wanted) if len(wanted) == op.carries else None
+    if results is None or not all(new.type.refines(old.type) for new, old in zip(results, outputs, strict=True)):
         return None
-    return made
+    return results
 
 
 def _is_of_elements(op: Scan) -> bool:
@@ -88,34 +88,34 @@ def _combined(body: FrozenGraph, k: int) -> _Combined | None:
     if last.op in EXTREMES_AND_PRODUCTS and k in last.inputs and number not in forms:
         others = [v for v in last.inputs if v not in _depending(body, k)]
         return _Combined(EXTREMES_AND_PRODUCTS[last.op], ((1.0, others[0]),)) if others else None
-    found = forms.get(number)
-    if found is None or not found.terms:
+    form = forms.get(number)
+    if form is None or not form.terms:
         return None
-    is_plain = all(abs(factor) == 1.0 for factor in (found.decay, *(factor for factor, _ in found.terms)))
+    is_plain = all(abs(factor) == 1.0 for factor in (form.decay, *(factor for factor, _ in form.terms)))
     if not is_plain and not is_float(dtype):
         return None
-    return found if found.decay == 1.0 or _block(dtype, body.types[k].ndim, found.decay) else None
+    return form if form.decay == 1.0 or _block(dtype, body.types[k].ndim, form.decay) else None
 
 
 def _depending(body: FrozenGraph, k: int) -> set[int]:
     """The values of a step that depend on a carry."""
-    found = {k}
+    dependents = {k}
     for one in body.nodes:
-        if not found.isdisjoint(one.inputs):
-            found.update(one.outputs)
-    return found
+        if not dependents.isdisjoint(one.inputs):
+            dependents.update(one.outputs)
+    return dependents
 
 
 def _sums(body: FrozenGraph, k: int) -> dict[int, _Combined]:
     """The values of a step that are sums of multiples of a carry and of values that do not depend on it."""
-    depending, found = _depending(body, k), {k: _Combined(add, ())}
+    depending, sums = _depending(body, k), {k: _Combined(add, ())}
     for one in body.nodes:
-        if not depending.isdisjoint(one.inputs) and all(v in found or v not in depending for v in one.inputs):
-            forms = [found[v] if v in depending else _Combined(add, ((1.0, v),), 0.0) for v in one.inputs]
-            made = _sum_of(one, forms, [_number(body, v) for v in one.inputs])
-            if made is not None and len(made.terms) <= MOST_TERMS:
-                found[one.outputs[0]] = made
-    return found
+        if not depending.isdisjoint(one.inputs) and all(v in sums or v not in depending for v in one.inputs):
+            forms = [sums[v] if v in depending else _Combined(add, ((1.0, v),), 0.0) for v in one.inputs]
+            form = _sum_of(one, forms, [_number(body, v) for v in one.inputs])
+            if form is not None and len(form.terms) <= MOST_TERMS:
+                sums[one.outputs[0]] = form
+    return sums
 
 
 def _sum_of(one: Node, forms: Sequence[_Combined], numbers: Sequence[float | None]) -> _Combined | None:
@@ -237,20 +237,20 @@ class _Steps:
 
     def _terms(self, k: int, how: _Combined) -> Variable:
         """What is combined with a carry in all steps, in the carry's shape."""
-        (factor, found), *others = [(factor, _scaled(self._beside(v), abs(factor))) for factor, v in how.terms]
-        found = found if factor > 0 else negative(found)
+        (factor, total), *others = [(factor, _scaled(self._beside(v), abs(factor))) for factor, v in how.terms]
+        total = total if factor > 0 else negative(total)
         for factor, v in others:
-            found = (add if factor > 0 else subtract)(found, v)
+            total = (add if factor > 0 else subtract)(total, v)
         wanted = (self.length, *self.starts[k].shape)
-        is_wide = found.type.ndim == len(wanted) and all(map(requirements.equal_here, found.shape, wanted))
-        return found if is_wide else broadcast_to(found, wanted)
+        is_wide = total.type.ndim == len(wanted) and all(map(requirements.equal_here, total.shape, wanted))
+        return total if is_wide else broadcast_to(total, wanted)
 
     def _last_of(self, first: Variable, after: Variable, axis: int) -> Variable:
         """The value after the last step, or the first one where there is none."""
         some = lengths.minimum(self.length, 1)
         end = slice_axis(after, axis, lengths.subtract(self.length, some), some)
-        found = end if lengths.same(some, 1) else slice_axis(concatenate([first, end]), axis, some, 1)
-        return squeeze(found, 0)
+        last = end if lengths.same(some, 1) else slice_axis(concatenate([first, end]), axis, some, 1)
+        return squeeze(last, 0)
 
 
 def _decaying(x: Variable, decay: float) -> Variable:

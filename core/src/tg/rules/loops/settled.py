@@ -61,20 +61,20 @@ class _Parts(NamedTuple):
 
 
 def _with_branches(view: View) -> dict[int, Variable]:
-    found: dict[int, Variable] = {}
+    replacements: dict[int, Variable] = {}
     if not any(isinstance(node.op, Scan) and _carried_conditions(node.op) for node in view.applies):
-        return found
+        return replacements
     likely: dict[int, Array | None] = {}
     for node in view.applies:
         results, op = view.results(node), node.op
-        given = [v.data if isinstance(v, Constant) else likely.get(id(v)) for v in node.inputs]
-        settled = _settled(op, given[op.first :]) if isinstance(op, Scan) else None
+        arrays = [v.data if isinstance(v, Constant) else likely.get(id(v)) for v in node.inputs]
+        settled = _settled(op, arrays[op.first :]) if isinstance(op, Scan) else None
         if settled is None or not isinstance(op, Scan):
-            likely.update(zip(map(id, results), _likely(op, given, [v.type for v in results]), strict=True))
+            likely.update(zip(map(id, results), _likely(op, arrays, [v.type for v in results]), strict=True))
         else:
             likely.update(zip(map(id, results), _results(op, settled), strict=False))
-            found.update(_branched(node, op, view, settled))
-    return found
+            replacements.update(_branched(node, op, view, settled))
+    return replacements
 
 
 def _carried_conditions(op: Scan) -> list[int]:
@@ -89,8 +89,8 @@ def _branched(node: Apply, op: Scan, view: View, settled: Mapping[int, Array]) -
     loop = None if parts is None else _loop(node, op, parts, settled)
     if loop is None:
         return {}
-    made, n = apply(*loop), op.carries
-    return {id(old): new for old, new in zip(view.results(node), [*made[:n], *made[n + 1 :]], strict=True)}
+    results, n = apply(*loop), op.carries
+    return {id(old): new for old, new in zip(view.results(node), [*results[:n], *results[n + 1 :]], strict=True)}
 
 
 def _parts(op: Scan) -> _Parts | None:
@@ -119,11 +119,11 @@ def _parts(op: Scan) -> _Parts | None:
 
 def _of_constants(body: FrozenGraph) -> set[int]:
     """The values of a step that are the same whatever is given to it: each branch has its own."""
-    found = set(range(body.arity, body.arity + len(body.constants)))
+    constants = set(range(body.arity, body.arity + len(body.constants)))
     for one in body.nodes:
-        if found.issuperset(one.inputs) and not _may_do_more(one.op):
-            found.update(one.outputs)
-    return found
+        if constants.issuperset(one.inputs) and not _may_do_more(one.op):
+            constants.update(one.outputs)
+    return constants
 
 
 def _may_do_more(op: Op) -> bool:
@@ -133,36 +133,36 @@ def _may_do_more(op: Op) -> bool:
 # --- what conditions settle at ---------------------------------------------------------------------------------------
 
 
-def _settled(op: Scan, given: Sequence[Array | None]) -> dict[int, Array] | None:
+def _settled(op: Scan, arrays: Sequence[Array | None]) -> dict[int, Array] | None:
     """The values of a step from some step on that are computed of conditions; None where these go on to change.
 
     Args:
-        given: what operands are, None where that is not known.
+        arrays: what operands are, None where that is not known.
     """
     body, carried = op.body, _carried_conditions(op)
-    known = _begun(op, given) if carried else {}
+    state = _begun(op, arrays) if carried else {}
     for _ in range(MOST_STEPS if carried else 0):
-        values = dict(known)
+        values = dict(state)
         for one in body.nodes:
-            made = _likely(one.op, [values[v] for v in one.inputs], [body.types[v] for v in one.outputs])
-            values.update(zip(one.outputs, made, strict=True))
+            results = _likely(one.op, [values[v] for v in one.inputs], [body.types[v] for v in one.outputs])
+            values.update(zip(one.outputs, results, strict=True))
         after = {k: values[body.outputs[k]] for k in carried}
-        if any(a is None or known[k] is None for k, a in after.items()):
+        if any(a is None or state[k] is None for k, a in after.items()):
             return None
-        if all(np.array_equal(known[k], a) for k, a in after.items()):  # type: ignore[arg-type]
+        if all(np.array_equal(state[k], a) for k, a in after.items()):  # type: ignore[arg-type]
             return {k: a for k, a in values.items() if a is not None}
-        known.update(after)
+        state.update(after)
     return None
 
 
-def _begun(op: Scan, given: Sequence[Array | None]) -> dict[int, Array | None]:
+def _begun(op: Scan, arrays: Sequence[Array | None]) -> dict[int, Array | None]:
     """What is known of inputs and constants of a step: sequences are as in their middle, conditions hold."""
     body, slices = op.body, range(op.carries, op.carries + op.sequences)
-    known: dict[int, Array | None] = {k: c.data for k, c in enumerate(body.constants, body.arity)}
-    for k, (a, t) in enumerate(zip(given, body.input_types, strict=True)):
+    state: dict[int, Array | None] = {k: c.data for k, c in enumerate(body.constants, body.arity)}
+    for k, (a, t) in enumerate(zip(arrays, body.input_types, strict=True)):
         row = a if k not in slices or a is None else a[len(a) // 2] if len(a) else None
-        known[k] = _filled(t, holds=True) if row is None else row
-    return known
+        state[k] = _filled(t, holds=True) if row is None else row
+    return state
 
 
 def _filled(t: TensorType, *, holds: bool) -> Array | None:
@@ -174,22 +174,22 @@ def _size(t: TensorType) -> float:
     return math.inf if None in t.shape else math.prod(t.shape)  # type: ignore[arg-type]
 
 
-def _likely(op: Op, given: Sequence[Array | None], types: Sequence[TensorType]) -> Sequence[Array | None]:
+def _likely(op: Op, operands: Sequence[Array | None], types: Sequence[TensorType]) -> Sequence[Array | None]:
     """The results of an op for what is known of operands, and conditions of values as they mostly are."""
-    arrays = [a for a in given if a is not None and a.size <= LARGEST]
-    if sum(map(_size, types)) <= LARGEST and len(arrays) == len(given) and not _may_do_more(op):
+    arrays = [a for a in operands if a is not None and a.size <= LARGEST]
+    if sum(map(_size, types)) <= LARGEST and len(arrays) == len(operands) and not _may_do_more(op):
         try:
             with np.errstate(all="ignore"):
                 return op.perform(*arrays)
         except Exception:  # noqa: BLE001 (an error that is due when the function runs)
             return [None] * len(types)
-    return [_filled(t, holds=_mostly_holds(op, given)) for t in types]
+    return [_filled(t, holds=_mostly_holds(op, operands)) for t in types]
 
 
-def _mostly_holds(op: Op, given: Sequence[Array | None]) -> bool:
+def _mostly_holds(op: Op, operands: Sequence[Array | None]) -> bool:
     """Whether values mostly compare so: few are equal, infinite, NaN or, as the largest of shares, above a number."""
     if op.rule_key is greater:
-        bound = given[1]
+        bound = operands[1]
         return bound is None or not bool(bound.any())
     return op.rule_key not in SELDOM
 
@@ -232,13 +232,13 @@ def _body(op: Scan, parts: _Parts, settled: Mapping[int, Array], slices: int, ca
     rest = [v for v in body.outputs if v not in parts.outputs]
     common = with_parts(body, range(body.arity), [*parts.others, *rest])
     values, checks = common.instantiate_with_checks(leaves)
-    others, found = values[: len(parts.others)], dict(zip(rest, values[len(parts.others) :], strict=True))
+    others, by_number = values[: len(parts.others)], dict(zip(rest, values[len(parts.others) :], strict=True))
     index = cast(_all([*flag, *of_slices, *of_captured]), "int64")
-    made = apply(_branches(op, parts, settled, others), [index, *(leaves[k] for k in parts.conditions), *others])
-    found |= dict(zip(parts.outputs, made[:-1], strict=True))
-    outputs = [found[v] for v in body.outputs]
+    results = apply(_branches(op, parts, settled, others), [index, *(leaves[k] for k in parts.conditions), *others])
+    by_number |= dict(zip(parts.outputs, results[:-1], strict=True))
+    outputs = [by_number[v] for v in body.outputs]
     inputs = [*leaves[:n], *flag, *leaves[n:held], *of_slices, *leaves[held:], *of_captured]
-    return freeze(inputs, [*outputs[:n], made[-1], *outputs[n:]], checks)
+    return freeze(inputs, [*outputs[:n], results[-1], *outputs[n:]], checks)
 
 
 def _branches(op: Scan, parts: _Parts, settled: Mapping[int, Array], others: Sequence[Variable]) -> Cond:
@@ -250,9 +250,9 @@ def _branches(op: Scan, parts: _Parts, settled: Mapping[int, Array], others: Seq
     for is_known in (False, True):
         conditions = [Variable(op.body.types[k]) for k in parts.conditions]
         leaves = [Variable(v.type) for v in others]
-        given = [Constant(settled[k]) for k in parts.conditions] if is_known else conditions
+        inputs = [Constant(settled[k]) for k in parts.conditions] if is_known else conditions
         promised = [assume_facts(leaf, facts_of(v)) for leaf, v in zip(leaves, others, strict=True)]
-        results = part.instantiate([*given, *promised])
+        results = part.instantiate([*inputs, *promised])
         flag = _all(_are_settled(results[j], settled[k]) for k, j in zip(carried, places, strict=True))
         graphs.append(freeze([*conditions, *leaves], [*results, flag]))
     return Cond(tuple(graphs))

@@ -67,9 +67,9 @@ def _without_siblings(view: View, least: float = SHARED) -> dict[int, Variable]:
         least: the share of the smaller step's nodes that are to be in both; loops of few numbers without arrays are
             joined anyway if it is 0.
     """
-    found: dict[int, Variable] = {}
+    replacements: dict[int, Variable] = {}
     if sum(isinstance(node.op, Scan) for node in view.applies) < 2:
-        return found
+        return replacements
     groups: dict[object, list[tuple[Apply, Scan]]] = {}
     for node, depth in _depths(view):
         op = node.op
@@ -91,8 +91,8 @@ def _without_siblings(view: View, least: float = SHARED) -> dict[int, Variable]:
                     loop = joined
                     members.append(one)
             if len(members) > 1:
-                found.update(_replaced_by(loop, members, first, op))
-    return found
+                replacements.update(_replaced_by(loop, members, first, op))
+    return replacements
 
 
 def _depths(view: View) -> Iterator[tuple[Apply, int]]:
@@ -131,17 +131,16 @@ def _joined(a: _Loop, b: _Loop, least: float) -> _Loop | None:
 
 def _equal_carries(a: _Loop, b: _Loop) -> list[list[int]]:
     """The carries of two loops by classes, of which all that are in one have the same value at every step."""
-    known: dict[object, int] = {}
+    ids: dict[object, int] = {}
     classes = [
-        [known.setdefault((id(v), loop.body.types[k]), len(known)) for k, v in enumerate(loop.carries)]
-        for loop in (a, b)
+        [ids.setdefault((id(v), loop.body.types[k]), len(ids)) for k, v in enumerate(loop.carries)] for loop in (a, b)
     ]
     while True:
         numbers, _ = _numbered((a, b), classes)
-        known = {}
+        ids = {}
         finer = [
-            [known.setdefault((c, found[loop.body.outputs[k]]), len(known)) for k, c in enumerate(own)]
-            for loop, own, found in zip((a, b), classes, numbers, strict=True)
+            [ids.setdefault((c, row[loop.body.outputs[k]]), len(ids)) for k, c in enumerate(own)]
+            for loop, own, row in zip((a, b), classes, numbers, strict=True)
         ]
         if finer == classes:
             return classes
@@ -152,7 +151,7 @@ def _numbered(loops: Sequence[_Loop], classes: Sequence[Sequence[int]]) -> tuple
     """The values of a step of each loop by numbers, equal ones for equal values; and where each stands first."""
     table: Table = {}
     keys: dict[object, int] = {}
-    found: list[list[int]] = []
+    all_numbers: list[list[int]] = []
     for at, (loop, own) in enumerate(zip(loops, classes, strict=True)):
         body, numbers = loop.body, list[int]()
 
@@ -173,8 +172,8 @@ def _numbered(loops: Sequence[_Loop], classes: Sequence[Sequence[int]]) -> tuple
             types = tuple(body.types[out] for out in one.outputs)  # a node gives all of its results, or none
             for k in range(len(types)):
                 number(("node" if not k else "result", one.op, inputs, types, k))
-        found.append(numbers)
-    return found, table
+        all_numbers.append(numbers)
+    return all_numbers, table
 
 
 def _in_one_graph(
@@ -209,7 +208,7 @@ def _in_one_graph(
         checks += [
             c._replace(condition=moved(at, [c.condition])[0], values=moved(at, c.values)) for c in loop.body.checks
         ]
-    n, xs, held, known = counts
+    n, xs, held, constant_count = counts
     finals: list[list[Variable]] = [[] for _ in range(n)]
     traces: dict[int, list[Variable]] = {}
     after = [0] * n
@@ -221,13 +220,15 @@ def _in_one_graph(
             after[place] = outputs[k]
         for number, results in zip(outputs[len(loop.carries) :], loop.traces, strict=True):
             traces.setdefault(number, []).extend(results)
-    given = [loops[at].inputs()[k] for at, k in order[: n + xs + held]]
-    constants = [loops[at].body.constants[k - loops[at].body.arity] for at, k in order[n + xs + held :][:known]]
+    inputs = [loops[at].inputs()[k] for at, k in order[: n + xs + held]]
+    constants = [
+        loops[at].body.constants[k - loops[at].body.arity] for at, k in order[n + xs + held :][:constant_count]
+    ]
     types = [loops[at].body.types[k] for at, k in order]
     outputs = (*after, *traces)
     body = FrozenGraph(n + xs + held, types, constants, nodes, outputs, checks, names, origins, assumed)
     status = loops[0].status or loops[1].status
-    return _Loop(body, given[:n], given[n : n + xs], given[n + xs :], finals, list(traces.values()), status)
+    return _Loop(body, inputs[:n], inputs[n : n + xs], inputs[n + xs :], finals, list(traces.values()), status)
 
 
 def _is_small(loop: _Loop) -> bool:
@@ -239,19 +240,19 @@ def _is_small(loop: _Loop) -> bool:
 
 def _replaced_by(loop: _Loop, members: Sequence[_Loop], first: Apply, op: Scan) -> dict[int, Variable]:
     """What the results of several loops are: those of the one that takes their place, or of one that has them all."""
-    found: dict[int, Variable] = {}
+    replacements: dict[int, Variable] = {}
     results = loop.results()
     for one in members:
         own = {id(v) for olds in one.results() for v in olds}
-        kept = [[v for v in olds if id(v) in own] for olds in results]
-        if all(kept):
-            for olds, same_one in zip(results, kept, strict=True):
-                found.update((id(v), same_one[0]) for v in olds if id(v) not in own)
-            return found
+        matches = [[v for v in olds if id(v) in own] for olds in results]
+        if all(matches):
+            for olds, same_one in zip(results, matches, strict=True):
+                replacements.update((id(v), same_one[0]) for v in olds if id(v) not in own)
+            return replacements
     joined = Scan(loop.body, len(loop.carries), len(loop.sequences), op.length, op.reverse, op.told)
     for olds, new in zip(results, apply(joined, [*first.inputs[: op.first], *loop.inputs()]), strict=True):
-        found.update((id(v), new) for v in olds)
-    return found
+        replacements.update((id(v), new) for v in olds)
+    return replacements
 
 
 def _alike(x: Variable) -> Variable:

@@ -29,15 +29,15 @@ NONE: Final[Mapping[int, Constant]] = MappingProxyType({})
 
 
 def with_parts(
-    body: FrozenGraph, inputs: Sequence[int], outputs: Sequence[int], known: Mapping[int, Constant] = NONE
+    body: FrozenGraph, inputs: Sequence[int], outputs: Sequence[int], literals: Mapping[int, Constant] = NONE
 ) -> FrozenGraph:
     """A graph with other inputs and outputs, which are any of its values; without nodes that these do not need.
 
     Args:
-        known: inputs that become constants.
+        literals: inputs that become constants.
     """
-    given = {*inputs, *known}
-    makers = {number: k for k, node in enumerate(body.nodes) for number in node.outputs if number not in given}
+    leaves = {*inputs, *literals}
+    makers = {number: k for k, node in enumerate(body.nodes) for number in node.outputs if number not in leaves}
     needed: set[int] = set()
     stack = [*outputs, *read_by_checks(body)]
     while stack:
@@ -48,7 +48,7 @@ def with_parts(
     nodes = sorted(needed)
     read = {number for k in nodes for number in body.nodes[k].inputs}
     read.update(outputs, read_by_checks(body))
-    constants = {k: c for k in read if (c := known[k] if k in known else body.constant(k)) is not None}
+    constants = {k: c for k in read if (c := literals[k] if k in literals else body.constant(k)) is not None}
     order = [*inputs, *sorted(constants), *(number for k in nodes for number in body.nodes[k].outputs)]
     new = {old: k for k, old in enumerate(order)}
     moved = [
@@ -66,9 +66,9 @@ def with_parts(
         moved,
         [new[v] for v in outputs],
         checks,
-        {new[k]: name for k, name in body.names.items() if k in new and k not in known},
+        {new[k]: name for k, name in body.names.items() if k in new and k not in literals},
         {k: body.origins[old] for k, old in enumerate(nodes) if old in body.origins},
-        {new[k]: facts for k, facts in body.assumed.items() if k in new and k not in known},
+        {new[k]: facts for k, facts in body.assumed.items() if k in new and k not in literals},
     )
 
 
@@ -80,24 +80,24 @@ def read_by_checks(body: FrozenGraph) -> list[int]:
 def kept_inputs(body: FrozenGraph, first: int, leaves: Iterable[int]) -> list[int]:
     """The inputs of a step, from some number on only those that it reads where other values are given as well."""
     makers = {number: node for node in body.nodes for number in node.outputs}
-    stack, seen = [*body.outputs, *read_by_checks(body)], set[int](leaves)
+    stack, visited = [*body.outputs, *read_by_checks(body)], set[int](leaves)
     while stack:
         number = stack.pop()
-        if number not in seen:
-            seen.add(number)
+        if number not in visited:
+            visited.add(number)
             stack.extend(makers[number].inputs if number in makers else ())
-    return [k for k in range(body.arity) if k < first or k in seen]
+    return [k for k in range(body.arity) if k < first or k in visited]
 
 
 def ancestors(makers: Mapping[int, Node], numbers: Iterable[int]) -> set[int]:
     """Values, and all that they are computed of."""
-    stack, seen = list(numbers), set[int]()
+    stack, visited = list(numbers), set[int]()
     while stack:
         number = stack.pop()
-        if number not in seen:
-            seen.add(number)
+        if number not in visited:
+            visited.add(number)
             stack.extend(makers[number].inputs if number in makers else ())
-    return seen
+    return visited
 
 
 def constants_of(body: FrozenGraph) -> dict[int, Variable]:
@@ -124,8 +124,8 @@ def has_given_lengths(number: int, body: FrozenGraph) -> bool:
     """Whether the lengths of a value follow from those of what a step is given."""
     if None not in body.types[number].shape:
         return True
-    found = [atom for n in body.symbolic[number].shape for atom in atoms(n)]
-    return all(type(a) is AxisAtom and a.owner.number < body.arity for a in found)  # type: ignore[attr-defined]
+    length_atoms = [atom for n in body.symbolic[number].shape for atom in atoms(n)]
+    return all(type(a) is AxisAtom and a.owner.number < body.arity for a in length_atoms)  # type: ignore[attr-defined]
 
 
 def has_effect(body: FrozenGraph) -> bool:

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 def _of_sums(view: View, replaced: Callable[[Apply, Scan, View], dict[int, Variable]]) -> dict[int, Variable]:
     """What takes the place of loops that carry something and cannot fail."""
-    found: dict[int, Variable] = {}
+    replacements: dict[int, Variable] = {}
     for node in view.applies:
         if isinstance(node.op, Scan) and node.op.carries and not node.op.body.checks:
-            found.update(replaced(node, node.op, view))
-    return found
+            replacements.update(replaced(node, node.op, view))
+    return replacements
 
 
 def _with_sums_behind(view: View) -> dict[int, Variable]:
@@ -61,20 +61,23 @@ def _summed(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     sums = {k: v for k, v in addends.items() if k not in products and (v in traced or n <= v < n + op.sequences)}
     if not products and not sums:
         return {}
-    kept = [k for k in range(n) if k not in products and k not in sums]
-    order = [k for k in range(body.arity) if k >= n or k in kept]
-    smaller = with_parts(body, order, [*(body.outputs[k] for k in kept), *traced])
-    read = kept_inputs(smaller, len(kept), ())  # what only sums were of is no sequence of the loop
+    others = [k for k in range(n) if k not in products and k not in sums]
+    order = [k for k in range(body.arity) if k >= n or k in others]
+    smaller = with_parts(body, order, [*(body.outputs[k] for k in others), *traced])
+    read = kept_inputs(smaller, len(others), ())  # what only sums were of is no sequence of the loop
     smaller, order = with_parts(smaller, read, smaller.outputs), [order[k] for k in read]
-    loop = Scan(smaller, len(kept), sum(n <= k < n + op.sequences for k in order), op.length, op.reverse, op.told)
-    made = apply(loop, [*node.inputs[: op.first], *(operands[k] for k in order)])
-    carries = dict(zip(kept, made, strict=False))
-    values = {**dict(zip(traced, made[len(kept) :], strict=True)), **dict(enumerate(operands[n : n + op.sequences], n))}
+    loop = Scan(smaller, len(others), sum(n <= k < n + op.sequences for k in order), op.length, op.reverse, op.told)
+    outputs = apply(loop, [*node.inputs[: op.first], *(operands[k] for k in order)])
+    carries = dict(zip(others, outputs, strict=False))
+    values = {
+        **dict(zip(traced, outputs[len(others) :], strict=True)),
+        **dict(enumerate(operands[n : n + op.sequences], n)),
+    }
     for k, (u, v) in products.items():
         carries[k] = matmul(swapaxes(values[u], 0, 1), values[v])
     for k, v in sums.items():
         carries[k] = sum_of(values[v], 0)
-    traces = dict(zip(traced, made[len(kept) :], strict=True))
+    traces = dict(zip(traced, outputs[len(others) :], strict=True))
     results = [*(carries[k] for k in range(n)), *(traces[v] for v in body.outputs[n:])]
     return {id(old): v for old, v in zip(view.results(node), results, strict=True)}
 
@@ -96,13 +99,13 @@ def _outer_factors(body: FrozenGraph, makers: Mapping[int, Node], v: int) -> tup
     one = makers.get(v)
     if one is None or one.op is not multiply.op or body.types[v].ndim != 2:
         return None
-    found = {}
+    by_axes = {}
     for u in one.inputs:
         widened = makers.get(u)
         if widened is None or type(widened.op) is not ExpandDims or body.types[widened.inputs[0]].ndim != 1:
             return None
-        found[widened.op.axes] = widened.inputs[0]
-    return (found[(-1,)], found[(-2,)]) if found.keys() == {(-1,), (-2,)} else None
+        by_axes[widened.op.axes] = widened.inputs[0]
+    return (by_axes[(-1,)], by_axes[(-2,)]) if by_axes.keys() == {(-1,), (-2,)} else None
 
 
 def _with_sums_of_elements_behind(view: View) -> dict[int, Variable]:
@@ -119,16 +122,16 @@ def _summed_behind(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
         return {}  # only then is an array that is carried one that stays where it is computed with
     if not any(body.types[k].ndim for k in range(n) if k not in sums):
         return {}
-    given = list(operands)
+    inputs = list(operands)
     for k, one in sums.items():
         start = _zeros_outside(op, body, operands, one.inputs[0])
         if start is None:
             return {}
-        given[k] = start
-    made = apply(op.with_body(_with_elements_added(body, makers, sums)), [*node.inputs[: op.first], *given])
-    results = list(made)
+        inputs[k] = start
+    outputs = apply(op.with_body(_with_elements_added(body, makers, sums)), [*node.inputs[: op.first], *inputs])
+    results = list(outputs)
     for k, one in sums.items():
-        (total,) = apply(one.op, [made[k]])
+        (total,) = apply(one.op, [outputs[k]])
         results[k] = total if _is_zero(operands[k]) else add(operands[k], total)
     return {id(old): v for old, v in zip(view.results(node), results, strict=True)}
 

@@ -49,14 +49,14 @@ def _unrolled(op: Scan, node: Apply, outputs: Outputs) -> Outputs | None:
         return None
     traces: list[list[Variable]] = [[] for _ in range(op.traces)]
     for t in reversed(range(length)) if op.reverse else range(length):
-        made = body.instantiate([*carries, *(v[t] for v in sequences), *captured])
-        carries = made[:n]
-        for found, v in zip(traces, made[n:], strict=True):
-            found.append(v)
+        values = body.instantiate([*carries, *(v[t] for v in sequences), *captured])
+        carries = values[:n]
+        for trace, v in zip(traces, values[n:], strict=True):
+            trace.append(v)
     results = list(carries)
-    for old, found in zip(outputs[n:], traces, strict=True):
-        if found:
-            results.append(stack(found[::-1] if op.reverse else found))
+    for old, trace in zip(outputs[n:], traces, strict=True):
+        if trace:
+            results.append(stack(trace[::-1] if op.reverse else trace))
         elif any(getattr(a, "owner", None) is old for k in old.shape for a in atoms(k)):
             return None  # a length that nothing but the trace has
         else:

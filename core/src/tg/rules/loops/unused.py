@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 def _without_unused(view: View) -> dict[int, Variable]:
     """Loops, branches and calls without results that nobody reads, and operands that they do not need."""
-    found: dict[int, Variable] = {}
+    replacements: dict[int, Variable] = {}
     for node in view.applies:
         if isinstance(node.op, Scan):
-            found.update(_reduced(node, node.op, view))
+            replacements.update(_reduced(node, node.op, view))
         elif isinstance(node.op, Cond | Call):
-            found.update(_with_fewer_results(node, node.op, view))
+            replacements.update(_with_fewer_results(node, node.op, view))
         elif isinstance(node.op, While):
-            found.update(_with_fewer_carries(node, node.op, view))
-    return found
+            replacements.update(_with_fewer_carries(node, node.op, view))
+    return replacements
 
 
 def _with_fewer_results(node: Apply, op: Cond | Call, view: View) -> dict[int, Variable]:
@@ -41,9 +41,9 @@ def _with_fewer_results(node: Apply, op: Cond | Call, view: View) -> dict[int, V
     narrow, read = _of_results(op, used)
     if not used or (len(used) == count and len(read) == len(node.inputs)):
         return {}
-    made = apply(narrow, [node.inputs[k] for k in read])
-    found = {id(results[k]): v for k, v in zip(used, made, strict=False)}
-    return found | ({id(results[-1]): made[-1]} if op.inner_descriptors else {})
+    new = apply(narrow, [node.inputs[k] for k in read])
+    replacements = {id(results[k]): v for k, v in zip(used, new, strict=False)}
+    return replacements | ({id(results[-1]): new[-1]} if op.inner_descriptors else {})
 
 
 def _of_results(op: Cond | Call, wanted: Sequence[int]) -> tuple[Cond | Call, list[int]]:
@@ -61,18 +61,18 @@ def _with_fewer_carries(node: Apply, op: While, view: View) -> dict[int, Variabl
     narrow, places = _of_carries(op, used, read)
     if not used or (len(read) == len(node.inputs) and len(places) == op.carries + 1 + op.traces):
         return {}
-    made = apply(narrow, [node.inputs[k] for k in read])
-    found = {id(results[k]): v for k, v in zip(places, made, strict=False)}
-    return found | ({id(results[-1]): made[-1]} if op.inner_descriptors else {})
+    new = apply(narrow, [node.inputs[k] for k in read])
+    replacements = {id(results[k]): v for k, v in zip(places, new, strict=False)}
+    return replacements | ({id(results[-1]): new[-1]} if op.inner_descriptors else {})
 
 
 def _read_by_while(op: While, wanted: Iterable[int]) -> list[int]:
     """The operands of a loop on which some of its results depend, how many steps it makes always among them."""
     n = op.carries
-    asked = kept_inputs(op.condition, 0, ())
+    by_condition = kept_inputs(op.condition, 0, ())
     traces = [op.body.outputs[k - 1] for k in wanted if k > n]
-    needed = _needed(op.body, n, [k for k in {*asked, *wanted} if k < n], traces)
-    return sorted({*asked, *(k for k in needed if k < op.body.arity)})
+    needed = _needed(op.body, n, [k for k in {*by_condition, *wanted} if k < n], traces)
+    return sorted({*by_condition, *(k for k in needed if k < op.body.arity)})
 
 
 def _of_carries(op: While, wanted: Iterable[int], read: Sequence[int]) -> tuple[While, list[int]]:
@@ -99,41 +99,41 @@ def _reduced(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     order = [*carries, *sequences, *captured]
     if len(order) == body.arity and not fixed and len(traces) == op.traces:
         return {}
-    given, operands = node.inputs[: op.first], node.inputs[op.first :]
+    head, operands = node.inputs[: op.first], node.inputs[op.first :]
     narrow = body.with_nodes([_with_needed(one, needed) for one in body.nodes])
     smaller = with_parts(narrow, order, [*(body.outputs[k] for k in carries), *traces])
-    found: dict[int, Variable] = {id(results[k]): operands[k] for k in fixed if view.uses(results[k])}
+    replacements: dict[int, Variable] = {id(results[k]): operands[k] for k in fixed if view.uses(results[k])}
     length = op.length
     if not sequences and not traces and not carries and not body.checks:
-        return found
+        return replacements
     loop = Scan(smaller, len(carries), len(sequences), length, op.reverse, op.told)
-    new = apply(loop, [*given, *(operands[k] for k in order)])
+    new = apply(loop, [*head, *(operands[k] for k in order)])
     places = {number: len(carries) + k for k, number in enumerate(traces)}
     for k in used:
         if k >= n:
-            found[id(results[k])] = new[places[body.outputs[k]]]
+            replacements[id(results[k])] = new[places[body.outputs[k]]]
         elif k not in fixed:
-            found[id(results[k])] = new[carries.index(k)]
+            replacements[id(results[k])] = new[carries.index(k)]
     if body.checks:
-        found[id(results[-1])] = new[-1]
-    return found
+        replacements[id(results[-1])] = new[-1]
+    return replacements
 
 
 def _needed(body: FrozenGraph, carries: int, finals: Iterable[int], traces: Iterable[int]) -> set[int]:
     """The values of a step on which results depend that are read, by way of other carries as well."""
     makers = {number: node for node in body.nodes for number in node.outputs}
-    seen: set[int] = set()
+    visited: set[int] = set()
     stack = [*read_by_checks(body), *traces, *finals]
     while stack:
         number = stack.pop()
-        if number in seen:
+        if number in visited:
             continue
-        seen.add(number)
+        visited.add(number)
         if number < carries:
             stack.append(body.outputs[number])
         elif number in makers:
             stack.extend(_read_for(makers[number], number))
-    return seen
+    return visited
 
 
 def _read_for(node: Node, number: int) -> Sequence[int]:

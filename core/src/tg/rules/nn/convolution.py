@@ -48,9 +48,9 @@ def _of_padded(node: Apply, outputs: Any) -> Variable | None:
     x, w, *rest = node.inputs
     before, sizes = op.numbers([*map(size_value, rest)])
     for k in range(len(before)):
-        found = _unpadded(x, k - len(before))
-        if found is not None:
-            images, zeros = found
+        match = _unpadded(x, k - len(before))
+        if match is not None:
+            images, zeros = match
             begins = [plus(b, product(zeros, op.spread[k])) if j == k else b for j, b in enumerate(before)]
             return convolution(images, w, op.strides, op.dilations, op.spread, begins, sizes)
     return None
@@ -63,20 +63,20 @@ def _unpadded(x: Variable, axis: int) -> tuple[Variable, Size] | None:
         inner, wanted = x.inputs[0], wanted_shape(x.apply.op, x.apply)
         if inner.type.ndim < -axis or not all(map(equal_here, inner.shape[axis:], wanted[axis:])):
             return None
-        found = _unpadded(inner, axis)
-        if found is None:
+        match = _unpadded(inner, axis)
+        if match is None:
             return None
-        shape = (*wanted[:axis], found[0].shape[axis], *wanted[axis:][1:])
-        return reshape(found[0], shape), found[1]
+        shape = (*wanted[:axis], match[0].shape[axis], *wanted[axis:][1:])
+        return reshape(match[0], shape), match[1]
     base, places, _ = below_movements(x)
     place = places[axis]
     if place is None:
         return None
     if base is not x and made_by(base, Reshape):
-        found = _unpadded(base, place - base.type.ndim)
+        match = _unpadded(base, place - base.type.ndim)
     else:
-        found = _without_zeros(base, place - base.type.ndim)
-    return None if found is None else (arranged(found[0], places), found[1])
+        match = _without_zeros(base, place - base.type.ndim)
+    return None if match is None else (arranged(match[0], places), match[1])
 
 
 def _without_zeros(v: Variable, axis: int) -> tuple[Variable, Size] | None:
@@ -229,20 +229,20 @@ def _sum(x: Variable | None, y: Variable) -> Variable:
 
 def _folded(view: View) -> dict[int, Variable]:
     """Sums and products of convolutions and numbers for each channel, of values that nothing else reads."""
-    found: dict[int, tuple[Variable, Affine]] = {}
+    by_id: dict[int, tuple[Variable, Affine]] = {}
     for node in view.applies:
         v = view.results(node)[0]
         if type(node.op) is Convolution and v.type.dtype in WIDE:
-            found[id(v)] = v, Affine(node, v, tuple(range(v.type.ndim)))
+            by_id[id(v)] = v, Affine(node, v, tuple(range(v.type.ndim)))
             continue
         for u in node.inputs:
-            given = found.get(id(u))
-            more = _continued(node, v, *given) if given is not None and view.uses(u) == 1 else None
+            pair = by_id.get(id(u))
+            more = _continued(node, v, *pair) if pair is not None and view.uses(u) == 1 else None
             if more is not None:
-                del found[id(u)]
-                found[id(v)] = v, more
+                del by_id[id(u)]
+                by_id[id(v)] = v, more
                 break
-    written = {key: affine.written() for key, (_, affine) in found.items() if affine.steps}
+    written = {key: affine.written() for key, (_, affine) in by_id.items() if affine.steps}
     return {key: y for key, y in written.items() if y is not None}
 
 

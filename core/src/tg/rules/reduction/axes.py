@@ -44,8 +44,8 @@ def without(k: int, gone: Sequence[int]) -> int:
 
 def reduced(op: Any, axes: Axes, x: Variable) -> Variable:
     """The reduction of another operand over other axes."""
-    found: Variable = Reduce(op.fn, axes, op.total)(x) if axes else x
-    return found
+    reduction: Variable = Reduce(op.fn, axes, op.total)(x) if axes else x
+    return reduction
 
 
 def _single(node: Apply) -> Variable | None:
@@ -89,8 +89,8 @@ def _of_reduction(node: Apply) -> Variable | None:
     if inner.fn is not op.fn:
         return None
     y = x.inputs[0]
-    kept = [k for k in range(-y.type.ndim, 0) if k not in inner.axes]
-    axes = tuple(sorted((*inner.axes, *(kept[k] for k in op.axes))))
+    rest = [k for k in range(-y.type.ndim, 0) if k not in inner.axes]
+    axes = tuple(sorted((*inner.axes, *(rest[k] for k in op.axes))))
     return Reduce(op.fn, axes, op.total or inner.total)(y)  # type: ignore[no-any-return]
 
 
@@ -139,30 +139,30 @@ def _of_reshape(node: Apply) -> Variable | None:
 
 def _axes_below(axes: Axes, old: Lengths, new: Lengths) -> Axes | None:
     """The axes of the old shape that hold the same elements as axes of the new one."""
-    found: list[int] = []
+    old_axes: list[int] = []
     i = j = 0
     for a, b in _cuts(old, new):
         chosen = [k - len(new) in axes for k in range(j, b)]
         if any(chosen):
             if not all(chosen):
                 return None
-            found.extend(k - len(old) for k in range(i, a))
+            old_axes.extend(k - len(old) for k in range(i, a))
         i, j = a, b
-    return tuple(found)
+    return tuple(old_axes)
 
 
 def _cuts(old: Lengths, new: Lengths) -> list[tuple[int, int]]:
     """Where both shapes can be cut in two such that both parts hold as many elements."""
-    found = []
+    cuts = []
     i = 0
     before, after = _products(old)
     for j, (head, tail) in enumerate(zip(*_products(new), strict=True)):
         for k in range(i, len(old) + 1):
             if j < len(new) and same(before[k], head) and same(after[k], tail):
-                found.append((k, j))
+                cuts.append((k, j))
                 i = k + 1
                 break
-    return [*found, (len(old), len(new))]
+    return [*cuts, (len(old), len(new))]
 
 
 def _products(shape: Lengths) -> tuple[list[int | Length], list[int | Length]]:
@@ -198,10 +198,10 @@ def _of_pieces(node: Apply) -> Variable | None:
     join: Any = x.op
     if join.axis not in op.axes or len(x.inputs) > MOST_PIECES:
         return None
-    found, *others = (Reduce(op.fn, op.axes, op.reduction.needs_elements)(piece) for piece in x.inputs)
+    total, *others = (Reduce(op.fn, op.axes, op.reduction.needs_elements)(piece) for piece in x.inputs)
     for other in others:
-        found = op.fn(found, other)
-    return found  # type: ignore[no-any-return]
+        total = op.fn(total, other)
+    return total  # type: ignore[no-any-return]
 
 
 def _any(x: Variable, *axes: int) -> Variable:

@@ -69,8 +69,8 @@ def _of_multiple(node: Apply, outputs: Any) -> Any:
     if not (is_scalar_constant(c) and x.type.ndim == y.type.ndim and _is_plain(c) and _is_safe(c, y)):
         return None
     scale = Constant(c.data.reshape(()))  # type: ignore[attr-defined]
-    made: Any = y.op
-    return made(Reduce(add, op.axes)(x), scale)
+    inner: Any = y.op
+    return inner(Reduce(add, op.axes)(x), scale)
 
 
 def _is_safe(c: Variable, y: Variable) -> bool:
@@ -114,16 +114,16 @@ def _of_factor(node: Apply, *, safe: bool) -> Variable | None:
         of_y = ()
     if not (_pays(x, of_x, z, op.axes) or _pays(y, of_y, z, op.axes)):
         return None
-    known = is_finite if fn is gate else is_finite_and_nonzero
+    test = is_finite if fn is gate else is_finite_and_nonzero
     leaving = [v for v, axes in ((x, of_y), (y, of_x)) if axes]
-    if all(map(known, leaving)) is not safe or not all(_is_safe(v, z) for v in leaving):
+    if all(map(test, leaving)) is not safe or not all(_is_safe(v, z) for v in leaving):
         return None
     left, right = _kept_sum(x, of_x), _kept_sum(y, of_y)
     if fn is divide:
         return Reduce(add, op.axes)(fn(left, _unless_empty(right, z, of_x, 1)))  # type: ignore[no-any-return]
     left, right = _unless_empty(left, z, of_y, 0), _unless_empty(right, z, of_x, 0)
-    made = _product_with_zeros(left, right, of_x, of_y) if fn is multiply and not safe else fn(left, right)
-    return Reduce(add, op.axes)(made)  # type: ignore[no-any-return]
+    product = _product_with_zeros(left, right, of_x, of_y) if fn is multiply and not safe else fn(left, right)
+    return Reduce(add, op.axes)(product)  # type: ignore[no-any-return]
 
 
 def _product_with_zeros(left: Variable, right: Variable, of_x: Axes, of_y: Axes) -> Variable:

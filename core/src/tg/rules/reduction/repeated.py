@@ -58,10 +58,10 @@ def _sum_of_repeated(node: Apply, outputs: Any) -> Variable | None:
     dtype = node.inputs[0].type.dtype
     if op.fn is not add or is_complex(dtype):
         return None
-    found = _unrepeated(node)
-    if found is None:
+    match = _unrepeated(node)
+    if match is None:
         return None
-    one, n, left = found
+    one, n, left = match
     wide = "float32" if dtype == "float16" else dtype  # float16 has no number for a large count
     count = cast_variable(as_size_variable(n), wide)
     x = cast_variable(one, wide)
@@ -73,10 +73,10 @@ def _extreme_of_repeated(node: Apply, outputs: Any) -> Variable | None:
     op: Any = node.op
     if not op.reduction.idempotent:
         return None
-    found = _unrepeated(node)
-    if found is None:
+    match = _unrepeated(node)
+    if match is None:
         return None
-    one, n, left = found
+    one, n, left = match
     if not (isinstance(n, int) and n > 0) and (op.total or not op.reduction.needs_elements):
         some = greater(as_size_variable(n), 0)
         if op.fn is logical_or:

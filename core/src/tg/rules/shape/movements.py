@@ -102,8 +102,8 @@ def _reshape_of_broadcast(node: Apply, outputs: Any) -> Variable | None:
 def _cuts(old: Shape, new: Shape) -> list[tuple[int, int]]:
     """Where two shapes of one number of elements can be cut into parts, of equal numbers unless one before has none."""
     ends = {n: i for i, n in enumerate(_products(old), 1)}
-    found = {ends[n]: j for j, n in enumerate(_products(new), 1) if n in ends}
-    return sorted({0: 0, **found, len(old): len(new)}.items())
+    cuts = {ends[n]: j for j, n in enumerate(_products(new), 1) if n in ends}
+    return sorted({0: 0, **cuts, len(old): len(new)}.items())
 
 
 def _products(shape: Shape) -> list[object]:

@@ -49,8 +49,8 @@ def _as_scalar(v: Variable) -> Variable:
 def _through(node: Apply, outputs: Any) -> Variable | None:
     """An elementwise function of values that one movement has made, of scalars and of constants is that movement."""
     arrays = [v for v in node.inputs if not is_scalar(v)]
-    made = [v.apply for v in arrays if v.apply is not None and type(v.apply.op) in KINDS]
-    first = next((m for m in made if type(m.op) is Transpose), made[0] if made else None)
+    nodes = [v.apply for v in arrays if v.apply is not None and type(v.apply.op) in KINDS]
+    first = next((m for m in nodes if type(m.op) is Transpose), nodes[0] if nodes else None)
     if first is None or outputs[0].type.ndim == 0:
         return None
     if type(first.op) is ExpandDims:
@@ -121,16 +121,16 @@ def _through_expand(node: Apply) -> Variable | None:
             return None
     if not axes:
         return None
-    kept = applied(node.op, [_as_scalar(v) if is_scalar(v) else _without(v, axes) for v in node.inputs])
-    return ExpandDims(tuple(sorted(axes)))(kept)  # type: ignore[no-any-return]
+    value = applied(node.op, [_as_scalar(v) if is_scalar(v) else _without(v, axes) for v in node.inputs])
+    return ExpandDims(tuple(sorted(axes)))(value)  # type: ignore[no-any-return]
 
 
 def _without(v: Variable, axes: frozenset[int]) -> Variable:
     """A value without axes of length 1 that an expand_dims has added, or that a constant has."""
     if type(v) is Constant:
         return Constant(np.squeeze(v.data, tuple(axes)).copy())
-    kept = [k for k in range(-v.type.ndim, 0) if k not in axes]
-    left = tuple(kept.index(k) - len(kept) for k in made_by(v, ExpandDims).axes if k not in axes)
+    rest = [k for k in range(-v.type.ndim, 0) if k not in axes]
+    left = tuple(rest.index(k) - len(rest) for k in made_by(v, ExpandDims).axes if k not in axes)
     x = v.inputs[0]
     return ExpandDims(left)(x) if left else x
 
@@ -154,7 +154,7 @@ def _inwards(view: View, roots: list[Chain]) -> dict[int, Variable]:
 
 def _only_moved(view: View, roots: list[Chain]) -> dict[int, Chain]:
     """The elementwise values that are read by one of these movements alone, or to compute others such; and by which."""
-    found: dict[int, Chain] = {}
+    chains: dict[int, Chain] = {}
     reads: dict[int, dict[object, int]] = {}  # value -> movements -> how often it is read for these
 
     def read(v: Variable, root: Chain) -> None:
@@ -171,10 +171,10 @@ def _only_moved(view: View, roots: list[Chain]) -> dict[int, Chain]:
             continue
         ((kind, count),) = counts.items()
         if count == view.uses(v) and _goes_through(v, one_of[kind]):
-            found[id(v)] = one_of[kind]
+            chains[id(v)] = one_of[kind]
             for u in node.inputs:
                 read(u, one_of[kind])
-    return found
+    return chains
 
 
 def _kind(root: Chain) -> object:
@@ -210,7 +210,7 @@ def _beside_transposed(view: View) -> dict[int, Variable]:
     """Elementwise functions of a transposed value and of others whose transposes are computed anyway: transposed."""
     nodes = [node for node in view.applies if type(node.op) is Transpose]
     transposes = {(id(node.inputs[0]), node.op): view.results(node)[0] for node in nodes}
-    found: dict[int, Variable] = {}
+    replacements: dict[int, Variable] = {}
     for node in view.applies if nodes else ():
         if type(node.op) not in POINTWISE:
             continue
@@ -224,8 +224,8 @@ def _beside_transposed(view: View) -> dict[int, Variable]:
             one = transposes.get((id(v), inverse)) if one is None else one
             operands += [] if one is None else [one]
         if len(operands) == len(node.inputs):
-            found[id(view.results(node)[0])] = first.apply.op(applied(node.op, operands))
-    return found
+            replacements[id(view.results(node)[0])] = first.apply.op(applied(node.op, operands))
+    return replacements
 
 
 def _scalars(view: View) -> dict[int, Variable]:
@@ -243,12 +243,12 @@ def _between(view: View) -> dict[int, Variable]:
 
 def _in_a_row(view: View, last: Apply) -> Chain:
     """A movement behind those of which nothing else reads the results."""
-    found = [last]
-    while (below := found[0].inputs[0].apply) is not None and type(below.op) in KINDS:
-        if view.uses(found[0].inputs[0]) > 1:
+    chain = [last]
+    while (below := chain[0].inputs[0].apply) is not None and type(below.op) in KINDS:
+        if view.uses(chain[0].inputs[0]) > 1:
             break
-        found.insert(0, below)
-    return tuple(found)
+        chain.insert(0, below)
+    return tuple(chain)
 
 
 RULES = (

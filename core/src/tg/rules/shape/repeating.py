@@ -54,10 +54,10 @@ def one_value(v: Variable) -> Constant | None:
 
 def _constant(node: Apply, outputs: Any) -> Any:
     """f(x, c) for an array c of one value is f(x, that value), repeated where only c had the shape."""
-    found = [one_value(v) for v in node.inputs]
-    if not any(c is not None for c in found):
+    constants = [one_value(v) for v in node.inputs]
+    if not any(c is not None for c in constants):
         return None
-    operands = [v if c is None else c for v, c in zip(node.inputs, found, strict=True)]
+    operands = [v if c is None else c for v, c in zip(node.inputs, constants, strict=True)]
     op: Any = node.op
     return op.fn(*operands) if type(op) is Elementwise else op(*operands)
 

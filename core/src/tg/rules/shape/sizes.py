@@ -47,10 +47,10 @@ def _arithmetic(node: Apply, outputs: Any) -> Variable | None:
     operands = [size_value(v) for v in node.inputs]
     if not all(map(is_exact, operands)):
         return None
-    found = size_value(outputs[0])
-    if type(found) is int:
-        return as_size_variable(found)
-    return next((v for v, n in zip(node.inputs, operands, strict=True) if same(found, n)), None)
+    length = size_value(outputs[0])
+    if type(length) is int:
+        return as_size_variable(length)
+    return next((v for v, n in zip(node.inputs, operands, strict=True) if same(length, n)), None)
 
 
 RULES = (

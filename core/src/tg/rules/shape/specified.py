@@ -28,8 +28,8 @@ def _elementwise(node: Apply, outputs: Any) -> Variable | None:
 def _is_statement(v: Variable) -> bool:
     if not made_by(v, SpecifyShape):
         return False
-    given, stated = v.inputs[0].type.shape, v.type.shape
-    return is_shape_of(v.inputs[0], v.shape) and all(a == 1 or b != 1 for a, b in zip(given, stated, strict=True))
+    shape, stated = v.inputs[0].type.shape, v.type.shape
+    return is_shape_of(v.inputs[0], v.shape) and all(a == 1 or b != 1 for a, b in zip(shape, stated, strict=True))
 
 
 RULES = (

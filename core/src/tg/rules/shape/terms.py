@@ -82,36 +82,36 @@ def steps(x: Variable, places: Places) -> list[Any]:
         if ordered != sorted(ordered):
             places = [None if p is not None and shape[p] == 1 else p for p in places]
     places = _reused(places, shape)
-    kept = [p for p in places if p is not None]
-    found: list[Any] = []
-    if len(kept) < rank:
-        found.append(Squeeze(tuple(k - rank for k in range(rank) if k not in kept)))
-    order = sorted(kept)
-    axes = tuple(order.index(p) - len(kept) for p in kept)
+    sources = [p for p in places if p is not None]
+    ops: list[Any] = []
+    if len(sources) < rank:
+        ops.append(Squeeze(tuple(k - rank for k in range(rank) if k not in sources)))
+    order = sorted(sources)
+    axes = tuple(order.index(p) - len(sources) for p in sources)
     first = next((k for k, a in enumerate(axes) if a != k - len(axes)), len(axes))
     if axes[first:]:
-        found.append(Transpose(axes[first:]))
-    if len(kept) < len(places):
-        found.append(ExpandDims(tuple(k - len(places) for k, p in enumerate(places) if p is None)))
-    return found
+        ops.append(Transpose(axes[first:]))
+    if len(sources) < len(places):
+        ops.append(ExpandDims(tuple(k - len(places) for k, p in enumerate(places) if p is None)))
+    return ops
 
 
 def _reused(places: Places, shape: Sequence[int | Length | None]) -> Places:
     """The same with new axes taken from dropped ones of length 1 that stand at the same place."""
-    kept = {p for p in places if p is not None}
-    free = [k for k, n in enumerate(shape) if k not in kept and n == 1]
+    sources = {p for p in places if p is not None}
+    free = [k for k, n in enumerate(shape) if k not in sources and n == 1]
     if not free or None not in places:
         return places
-    found: Places = []
+    arrangement: Places = []
     last = -1
     for j, p in enumerate(places):
         following = next((q for q in places[j:] if q is not None), len(shape))
         one = next((k for k in free if last < k < following), None) if p is None else p
         if p is None and one is not None:
             free.remove(one)
-        found.append(one)
+        arrangement.append(one)
         last = last if one is None else one
-    return found
+    return arrangement
 
 
 def arranged(x: Variable, places: Places) -> Variable:

@@ -152,9 +152,9 @@ def power_complex(x: Pair, y: Pair) -> Pair:
             factor = multiplied(factor, factor)
     whole = select(a == 1, x, select(a < 0, divided(one, p), p))
     is_whole = (y.imag == 0) & small & (a == floor(a))
-    found = select(is_whole, whole, complex_named("cpow")(x, y))
+    value = select(is_whole, whole, complex_named("cpow")(x, y))
     of_zero = select(a > 0, x.like(0), x.like(np.nan, np.nan))
-    return select(y.is_zero(), one, select(x.is_zero(), of_zero, found))
+    return select(y.is_zero(), one, select(x.is_zero(), of_zero, value))
 
 
 def reciprocal_complex(x: Pair) -> Pair:

@@ -25,8 +25,8 @@ def logaddexp(x: Lanes, y: Lanes) -> Lanes:
     """Infinities of one sign too."""
     d = x - y
     larger = select(d > 0, x, y)
-    found = larger + log1p(exp(-fabs(d)))
-    return select(x == y, x + LOG_2, select(d.is_nan(), d, found))
+    value = larger + log1p(exp(-fabs(d)))
+    return select(x == y, x + LOG_2, select(d.is_nan(), d, value))
 
 
 def expm1_complex(x: Pair) -> Pair:

@@ -23,8 +23,8 @@ def threefry(key: Lanes, counter: Lanes) -> Lanes:
     body = key.body
 
     def write(key: Lanes, counter: Lanes) -> Lanes:
-        found: Lanes = t.mixed(key, counter, Lanes.to, partial(body.in_full_vectors, t.rounds))
-        return found
+        bits: Lanes = t.mixed(key, counter, Lanes.to, partial(body.in_full_vectors, t.rounds))
+        return bits
 
     if body.lanes:
         return write(key, counter)

@@ -121,9 +121,9 @@ def reduced(x: Lanes, rounder: float) -> Reduced:
     return Reduced(n, t, fma(n, -numbers["LN2_LOW"], fma(n, -numbers["LN2_HIGH"], x)))
 
 
-def less_1(r: Lanes, coefficients: Sequence[float], **given: int) -> Lanes:
+def less_1(r: Lanes, coefficients: Sequence[float], **options: int) -> Lanes:
     """e^r - 1."""
-    return fma(r * r, polynomial(r, coefficients, **given), r)
+    return fma(r * r, polynomial(r, coefficients, **options), r)
 
 
 def by_table(with_table: Callable[[Lanes], Lanes], without: Callable[[Lanes], Lanes], x: Lanes) -> Lanes:
@@ -290,8 +290,8 @@ def _log(x: Lanes, value: Callable[[Lanes, Lanes], Lanes]) -> Lanes:
     y = value(*taken_apart(a, bias))
 
     def at_ends() -> Lanes:
-        found = select(x == 0, -np.inf, select(x < 0, np.nan, y))
-        return select(x > form.most, x, select(x.is_nan(), x, found))
+        value = select(x == 0, -np.inf, select(x < 0, np.nan, y))
+        return select(x > form.most, x, select(x.is_nan(), x, value))
 
     return x.body.replaced(x.body.anywhere(~usual), y, at_ends)
 

@@ -66,11 +66,11 @@ def digamma(x: Lanes) -> Lanes:
         shift = above.to(x.dtype) - below.to(x.dtype)
         t = select(low, a - shift, 2)
         step = shift / select(above, a - 1, a)
-        found = fma((t - ZERO) - ZERO_REST, NEAR.at(t - 1, polynomial), step)
-        return select(low, found, select(a <= FORMATS[x.dtype].most, y, a))
+        value = fma((t - ZERO) - ZERO_REST, NEAR.at(t - 1, polynomial), step)
+        return select(low, value, select(a <= FORMATS[x.dtype].most, y, a))
 
     usual = (a >= 4) & (a <= FORMATS[x.dtype].most)
-    found = unless(~usual, y, near)
+    value = unless(~usual, y, near)
 
     def reflected() -> Lanes:
         r = x - rint(x)
@@ -78,9 +78,9 @@ def digamma(x: Lanes) -> Lanes:
         far = size > 0.25
         u = tan(np.pi * select(far, 0.5 - size, size))
         slope = np.pi * copysign(select(far, u, 1 / u), r)
-        return select(left, select(r == 0, np.nan, found - slope), found)
+        return select(left, select(r == 0, np.nan, value - slope), value)
 
-    return body.replaced(reflects, found, reflected)
+    return body.replaced(reflects, value, reflected)
 
 
 def trigamma(x: Lanes) -> Lanes:
@@ -96,13 +96,13 @@ def trigamma(x: Lanes) -> Lanes:
         b, c, d = ((a + k) * (a + k) for k in (1, 2, 3))
         return 1 / (a * a) + (y + (b * c + d * (b + c)) / (b * c * d))
 
-    found = unless(low, y, near)
+    value = unless(low, y, near)
 
     def reflected() -> Lanes:
         u = np.pi / sin(np.pi * (x - rint(x)))
-        return u * u - found
+        return u * u - value
 
-    return unless(left, found, reflected)
+    return unless(left, value, reflected)
 
 
 KERNELS: Final = {

@@ -32,12 +32,12 @@ def _quantile(numbers: Quantile, q: Lanes, tail: Lanes, *, halved: bool) -> Lane
         root = sqrt(s)
         r = root + fma(-root, root, s) / (root + root)
         far = r > FAR
-        found = r * polynomial((r - MIDDLE) / (r + MIDDLE), numbers.tail)
+        size = r * polynomial((r - MIDDLE) / (r + MIDDLE), numbers.tail)
 
         def outermost() -> Lanes:
-            return select(far, r * polynomial((r - FAR_MIDDLE) / (r + FAR_MIDDLE), numbers.far), found)
+            return select(far, r * polynomial((r - FAR_MIDDLE) / (r + FAR_MIDDLE), numbers.far), size)
 
-        size_of_all = q.body.replaced(q.body.anywhere(far & ~near), found, outermost) if numbers.far else found
+        size_of_all = q.body.replaced(q.body.anywhere(far & ~near), size, outermost) if numbers.far else size
         return copysign(select(tail == 0, np.inf, size_of_all), q)
 
     return unless(~near, centre, in_tails)

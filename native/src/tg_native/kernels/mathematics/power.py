@@ -48,8 +48,8 @@ def _log_in_two(a: Lanes) -> tuple[Lanes, Lanes]:
     h = q + v
     low = (2 * s - (q - p)) + (v - (h - q))
     rest = low + (k * numbers["LN2_LOW"] + 2 * ds * (1 + z) + dv + u * z * polynomial(z, R))
-    found = h + rest
-    return found, rest - (found - h)
+    logarithm = h + rest
+    return logarithm, rest - (logarithm - h)
 
 
 def pow(x: Lanes, y: Lanes) -> Lanes:
@@ -65,17 +65,17 @@ def pow(x: Lanes, y: Lanes) -> Lanes:
     n = t - form.power_rounder
     r = fma(n, -numbers["LN2_LOW"], fma(n, -numbers["LN2_HIGH"], e)) + de
     whole = power(t)
-    found = fma(less_1(r, E["f64"]), whole, whole)
+    value = fma(less_1(r, E["f64"]), whole, whole)
     left = x < 0
 
     def of_negative() -> Lanes:
         half = y * 0.5
-        signed = select(left & (rint(half) != half), -found, found)
+        signed = select(left & (rint(half) != half), -value, value)
         return select(left & (rint(y) != y), np.nan, signed)
 
-    known = body.replaced(body.anywhere(left), found, of_negative)
+    with_sign = body.replaced(body.anywhere(left), value, of_negative)
     usual = (a >= form.tiny) & (a <= form.most) & (fabs(e) < SAFE) & (fabs(y) < WHOLE)
-    return redone("pow", ~usual, known, x, y)
+    return redone("pow", ~usual, with_sign, x, y)
 
 
 KERNELS: Final = {"pow": Kernel(pow, error=2.0, dtypes=("float64",))}

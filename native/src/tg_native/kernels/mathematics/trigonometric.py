@@ -159,9 +159,9 @@ def atan2(x: Lanes, y: Lanes) -> Lanes:
     size = select(steep, a, b)
     q = select(steep, b, a) / size
     t = atan(q)
-    found = select(steep, quarter - (t - rest), t)
-    found = copysign(select(y < 0, 2 * quarter - (found - 2 * rest), found), x)
-    return redone("atan2", ~((q >= form.tiny) & (size <= form.most)), found, x, y)
+    angle = select(steep, quarter - (t - rest), t)
+    angle = copysign(select(y < 0, 2 * quarter - (angle - 2 * rest), angle), x)
+    return redone("atan2", ~((q >= form.tiny) & (size <= form.most)), angle, x, y)
 
 
 class Halved(NamedTuple):

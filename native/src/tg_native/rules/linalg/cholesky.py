@@ -55,8 +55,8 @@ def cholesky(op: t.Cholesky, site: Site) -> list[Value]:
     source, target, report = kernel.read(a), kernel.write(factor), kernel.write(info)
     size = kernel.length(n)
     with kernel.loops(a.shape[:-2]) as outer:
-        given, made = matrix_at(kernel, a, source, outer), matrix_at(kernel, factor, target, outer)
-        one = _Factor(kernel, size, given, made, kernel.moved(report, outer, info.strides))
+        matrix, lower = matrix_at(kernel, a, source, outer), matrix_at(kernel, factor, target, outer)
+        one = _Factor(kernel, size, matrix, lower, kernel.moved(report, outer, info.strides))
         one.copy()
         by_size(site, kernel.body, at_most(n, size, SMALL), one.by_rows, one.by_lapack)
     site.run(kernel)
@@ -67,8 +67,8 @@ def cholesky(op: t.Cholesky, site: Site) -> list[Value]:
 class _Factor:
     """The factor of one matrix in the making, in the memory that the lower triangle has been copied to."""
 
-    def __init__(self, kernel: Kernel, n: Index, given: Matrix, made: Matrix, report: Pointer) -> None:
-        self.kernel, self.n, self.given, self.made, self.report = kernel, n, given, made, report
+    def __init__(self, kernel: Kernel, n: Index, matrix: Matrix, lower: Matrix, report: Pointer) -> None:
+        self.kernel, self.n, self.given, self.made, self.report = kernel, n, matrix, lower, report
 
     @property
     def body(self) -> Routine:
@@ -80,7 +80,7 @@ class _Factor:
 
     def by_rows(self) -> None:
         """Row by row, each from those above it: sums of products along rows."""
-        body, made = self.body, self.made
+        body, lower = self.body, self.made
 
         def row(i: Index, *last: Lanes) -> list[Lanes]:
             info, is_odd = map(Index, last)
@@ -89,20 +89,20 @@ class _Factor:
                     body,
                     0,
                     j,
-                    made.load(i, j),
-                    lambda k, total: minus_product(total, made.load(i, k), conjugate(made.load(j, k))),
+                    lower.load(i, j),
+                    lambda k, total: minus_product(total, lower.load(i, k), conjugate(lower.load(j, k))),
                 )
-                made.store(over(left, real(made.load(j, j))), i, j)
+                lower.store(over(left, real(lower.load(j, j))), i, j)
 
             def less(k: Index, total: Lanes) -> Lanes:
-                x = made.load(i, k)
+                x = lower.load(i, k)
                 for part in x if isinstance(x, Pair) else (x,):
                     total = real(minus_product(total, part, part))
                 return total
 
-            pivot = real(fold_elements(body, 0, i, real(made.load(i, i)), less))
+            pivot = real(fold_elements(body, 0, i, real(lower.load(i, i)), less))
             root = sqrt(pivot)
-            made.store(Pair(root, root.like(0)) if isinstance(made.load(i, i), Pair) else root, i, i)
+            lower.store(Pair(root, root.like(0)) if isinstance(lower.load(i, i), Pair) else root, i, i)
             fails = (info == 0) & Condition(pivot <= 0)
             return [fails.choose(i + 1, info).value, (~Condition(pivot > 0)).choose(1, is_odd).value]
 
@@ -112,9 +112,9 @@ class _Factor:
 
     def by_lapack(self, lapack: Lapack) -> None:
         """By `potrf` of the transpose, whose factor is the transpose of this one."""
-        made, n = self.made, self.n
-        info = lapack.call(self.kernel, "potrf", ["U", n, made.place, n])
-        is_nan = any_of(self.body, 0, n, lambda i: Condition(made.load(i, i).is_nan()))
+        lower, n = self.made, self.n
+        info = lapack.call(self.kernel, "potrf", ["U", n, lower.place, n])
+        is_nan = any_of(self.body, 0, n, lambda i: Condition(lower.load(i, i).is_nan()))
         self._report(info, (info != 0) | is_nan)
 
     def _report(self, info: Index, is_odd: Condition) -> None:
@@ -130,8 +130,8 @@ class _Factor:
                 fill_nan(self.made, n, lambda i: i + 1)
             return [has_nan.choose(0, info).value]
 
-        (found,) = body.either(is_odd, odd, lambda: [index(body, 0).value])
-        body.store(found.to("int32"), self.report)
+        (number,) = body.either(is_odd, odd, lambda: [index(body, 0).value])
+        body.store(number.to("int32"), self.report)
 
 
 RULES: Final[dict[object, Rule]] = {t.Cholesky: cholesky}

@@ -59,9 +59,9 @@ def lu(op: t.LU, site: Site) -> list[Value]:
     source, target, *rest = kernel.read(a), *map(kernel.write, (factors, pivots, order))
     work = [kernel.write(v) for v in (columns, exchanges) if v is not None]
     with kernel.loops(a.shape[:-2]) as outer:
-        given, made = matrix_at(kernel, a, source, outer), matrix_at(kernel, factors, target, outer)
+        matrix, result = matrix_at(kernel, a, source, outer), matrix_at(kernel, factors, target, outer)
         places = [kernel.moved(p, outer, v.strides[:-1]) for p, v in zip(rest, (pivots, order), strict=True)]
-        one = _Factors(kernel, given, made, places, columns, work)
+        one = _Factors(kernel, matrix, result, places, columns, work)
         by_size(site, kernel.body, _has_loops(kernel, m, n), one.by_columns, one.by_lapack)
     site.run(kernel)
     return [factors, pivots, order]
@@ -82,23 +82,23 @@ class _Factors:
     def __init__(
         self,
         kernel: Kernel,
-        given: Matrix,
-        made: Matrix,
+        matrix: Matrix,
+        factors: Matrix,
         places: Sequence[Pointer],
         columns: Array | None,
         work: Sequence[Pointer],
     ) -> None:
-        self.kernel, self.body, self.given, self.made = kernel, kernel.body, given, made
+        self.kernel, self.body, self.given, self.made = kernel, kernel.body, matrix, factors
         self.pivots, self.order = places
         self.columns, self.work = columns, work
-        m, n = made.array.shape[-2:]
+        m, n = factors.array.shape[-2:]
         self.m, self.n, self.few = map(kernel.length, (m, n, minimum(m, n)))
 
     def by_columns(self) -> None:
         """Take the largest of what is left of a column as pivot, and what it makes of the rows below."""
-        body, made = self.body, self.made
+        body, factors = self.body, self.made
         with body.loop(0, self.m) as i:
-            self._along(0, lambda block: made.store_row(self.given.load_row(i, block), i, block))
+            self._along(0, lambda block: factors.store_row(self.given.load_row(i, block), i, block))
         self._begin_order()
         with body.loop(0, self.few) as k:
             row = self._pivot(k)
@@ -108,11 +108,11 @@ class _Factors:
                 self._along(0, lambda block: self._exchange_rows(k, row, block))
                 self._exchange(k, row)
             with body.of(0):
-                pivot = not_zero(made.load(k, k))
+                pivot = not_zero(factors.load(k, k))
             with body.loop(k + 1, self.m) as i:
                 with body.of(0):
-                    factor = over(made.load(i, k), pivot)
-                    made.store(factor, i, k)
+                    factor = over(factors.load(i, k), pivot)
+                    factors.store(factor, i, k)
                 self._along(k + 1, lambda block: self._subtract(i, k, factor, block))
 
     def _along(self, start: Index | int, write: Callable[[Block], None]) -> None:
@@ -120,17 +120,17 @@ class _Factors:
 
     def _pivot(self, k: Index) -> Index:
         """The row of the largest number of a column from the diagonal on, or of the first that is NaN."""
-        body, made = self.body, self.made
+        body, factors = self.body, self.made
 
         def larger(i: Index, *last: Lanes) -> list[Lanes]:
             size, at = last[0], Index(last[1])
-            own = magnitude(made.load(i, k))
+            own = magnitude(factors.load(i, k))
             is_larger = Condition((own > size) | (own.is_nan() & (size == size)))  # noqa: PLR0124 (it is no NaN)
             with body.of(0):
                 return [body.computed("select", (is_larger.value, own, size)), is_larger.choose(i, at).value]
 
         with body.of(0):
-            return Index(body.fold(k + 1, self.m, 1, [magnitude(made.load(k, k)), k.value], larger)[1])
+            return Index(body.fold(k + 1, self.m, 1, [magnitude(factors.load(k, k)), k.value], larger)[1])
 
     def _exchange_rows(self, one: Index, other: Index, block: Block) -> None:
         x, y = self.made.load_row(one, block), self.made.load_row(other, block)

@@ -36,9 +36,9 @@ def qr(op: t.QR, site: Site) -> Any:
     body, length = kernel.body, kernel.length(room)
     high, wide, least, across = (kernel.length(k) for k in (m, n, few, q.shape[-1]))
     with kernel.loops(a.shape[:-2]) as outer:
-        given, packed = matrix_at(kernel, a, source, outer), matrix_at(kernel, rows, place, [])
+        matrix, packed = matrix_at(kernel, a, source, outer), matrix_at(kernel, rows, place, [])
         left, right = (matrix_at(kernel, v, p, outer) for v, p in zip((q, r), targets, strict=True))
-        copy_rows(given, packed, high, wide)
+        copy_rows(matrix, packed, high, wide)
         with body.when(least > 0):
             lapack.call(kernel, "gelqf", [wide, high, place, wide, scales, memory, length])
         _upper(packed, right, least, across, wide)

@@ -34,34 +34,34 @@ def eig(op: t.Eig, site: Site) -> Any:
     site.same(a.shape[-2], n)
     values, vectors = site.allocate(0), site.allocate(1)
     info, result = numbers(site, 2)
-    columns, found = site.temporary(a.dtype, (n, n)), site.temporary(a.dtype, (n, n))
+    columns, buffer = site.temporary(a.dtype, (n, n)), site.temporary(a.dtype, (n, n))
     kernel = site.kernel()
     source, row_at, target, report = kernel.read(a), kernel.write(values), kernel.write(vectors), kernel.write(info)
-    copy, right = (matrix_at(kernel, v, kernel.write(v), []) for v in (columns, found))
+    copy, right = (matrix_at(kernel, v, kernel.write(v), []) for v in (columns, buffer))
     size, work = kernel.length(n), work_memory(site, kernel, a.dtype, add(multiply(n, BLOCK + 6), 1))
     reals = [
         kernel.write(site.temporary(PARTS.get(a.dtype, a.dtype), (multiply(n, 2),)))
         for _ in range(1 if is_complex(a.dtype) else 2)
     ]
     with kernel.loops(a.shape[:-2]) as outer:
-        given, made = matrix_at(kernel, a, source, outer), matrix_at(kernel, vectors, target, outer)
+        matrix, basis = matrix_at(kernel, a, source, outer), matrix_at(kernel, vectors, target, outer)
         row = kernel.moved(row_at, outer, values.strides[:-1])
-        _take_columns(given, copy, size)
+        _take_columns(matrix, copy, size)
 
-        def call(made: Matrix = made, row: Pointer = row) -> Index:
+        def call(basis: Matrix = basis, row: Pointer = row) -> Index:
             first: Arguments = ["N", "V", size, copy.place, size]
             last: Arguments = [right.place, size, right.place, size, *work]
             if is_complex(a.dtype):
                 code = lapack.call(kernel, "geev", [*first, row, *last, *reals])
-                _pairs(kernel, right, made, size)
+                _pairs(kernel, right, basis, size)
                 return code
             code = lapack.call(kernel, "geev", [*first, *reals, *last])
             _real_values(kernel, reals, row, size)
-            _real_vectors(reals[1], right, made, size)
+            _real_vectors(reals[1], right, basis, size)
             return code
 
-        def spoil(made: Matrix = made, row: Pointer = row) -> None:
-            fill_nan(made, size, lambda _: size)
+        def spoil(basis: Matrix = basis, row: Pointer = row) -> None:
+            fill_nan(basis, size, lambda _: size)
             fill_row_nan(kernel, values.dtype, row, size)
 
         place = kernel.moved(report, outer, info.strides)
@@ -86,38 +86,38 @@ def schur(op: t.Schur, site: Site) -> Any:
     values = [kernel.write(site.temporary(a.dtype, (n,))) for _ in range(1 if is_complex(a.dtype) else 2)]
     reals = [kernel.write(site.temporary(PARTS[a.dtype], (n,)))] if is_complex(a.dtype) else []
     with kernel.loops(a.shape[:-2]) as outer:
-        given = matrix_at(kernel, a, source, outer)
-        made, turned = (matrix_at(kernel, v, p, outer) for v, p in zip((form, vectors), targets, strict=True))
-        _take_columns(given, made, size)
+        operand = matrix_at(kernel, a, source, outer)
+        upper, turned = (matrix_at(kernel, v, p, outer) for v, p in zip((form, vectors), targets, strict=True))
+        _take_columns(operand, upper, size)
 
-        def call(made: Matrix = made, turned: Matrix = turned) -> Index:
-            sizes: Arguments = [size, made.place, size, index(kernel.body, 0)]
+        def call(upper: Matrix = upper, turned: Matrix = turned) -> Index:
+            sizes: Arguments = [size, upper.place, size, index(kernel.body, 0)]
             code = lapack.call(kernel, "gees", ["V", "N", *sizes, *values, turned.place, size, *work, *reals])
-            for matrix in (made, turned):
+            for matrix in (upper, turned):
                 transpose(matrix, size, lambda x: x)
             return code
 
-        def spoil(made: Matrix = made, turned: Matrix = turned) -> None:
-            for matrix in (made, turned):
+        def spoil(upper: Matrix = upper, turned: Matrix = turned) -> None:
+            for matrix in (upper, turned):
                 fill_nan(matrix, size, lambda _: size)
 
         place = kernel.moved(report, outer, info.strides)
-        attempt(kernel, is_finite(made, size, size).number() * size, call, spoil, place, size)
+        attempt(kernel, is_finite(upper, size, size).number() * size, call, spoil, place, size)
     site.run(kernel)
     return [form, vectors, result()]
 
 
-def _take_columns(given: Matrix, made: Matrix, n: Index) -> None:
+def _take_columns(source: Matrix, target: Matrix, n: Index) -> None:
     """Copy columns to rows."""
-    body = made.kernel.body
+    body = target.kernel.body
     with body.loop(0, n) as i, body.loop(0, n) as j:
-        made.store(given.load(i, j), j, i)
+        target.store(source.load(i, j), j, i)
 
 
-def _pairs(kernel: Kernel, right: Matrix, made: Matrix, n: Index) -> None:
+def _pairs(kernel: Kernel, right: Matrix, target: Matrix, n: Index) -> None:
     """Take columns that are in rows."""
     with kernel.body.loop(0, n) as i, kernel.body.loop(0, n) as j:
-        made.store(right.load(j, i), i, j)
+        target.store(right.load(j, i), i, j)
 
 
 def _real_values(kernel: Kernel, parts: list[Pointer], row: Pointer, n: Index) -> None:
@@ -128,9 +128,9 @@ def _real_values(kernel: Kernel, parts: list[Pointer], row: Pointer, n: Index) -
         body.store(Pair(real, imag), row.moved(k))
 
 
-def _real_vectors(imaginary: Pointer, right: Matrix, made: Matrix, n: Index) -> None:
+def _real_vectors(imaginary: Pointer, right: Matrix, target: Matrix, n: Index) -> None:
     """The vectors of real values are real; of a pair there are the real part of the first, then its imaginary part."""
-    body = made.kernel.body
+    body = target.kernel.body
     with body.loop(0, n) as j:
         part = _one(body.load(imaginary.moved(j)))
         is_first, is_second = Condition(part > 0), Condition(part < 0)
@@ -138,7 +138,7 @@ def _real_vectors(imaginary: Pointer, right: Matrix, made: Matrix, n: Index) -> 
         with body.loop(0, n) as i:
             real, imag = _one(right.load(start, i)), _one(right.load(other, i))
             sign = (part > 0).to(part.dtype) - (part < 0).to(part.dtype)
-            made.store(Pair(real, imag * sign), i, j)
+            target.store(Pair(real, imag * sign), i, j)
 
 
 def _one(x: Elements) -> Lanes:

@@ -45,25 +45,25 @@ def eigh(op: t.Eigh, site: Site) -> Any:
         name, rooms = "syevd", [(a.dtype, total_of(square, square, some, 1))]
     rooms.append(("int64", add(multiply(n, 5), 3)))
     kernel = site.kernel()
-    source, target, found, report = kernel.read(a), kernel.write(vectors), kernel.write(values), kernel.write(info)
+    source, target, row_at, report = kernel.read(a), kernel.write(vectors), kernel.write(values), kernel.write(info)
     work = [part for room in rooms for part in work_memory(site, kernel, *room)]
     size = kernel.length(n)
     with kernel.loops(a.shape[:-2]) as outer:
-        given, made = matrix_at(kernel, a, source, outer), matrix_at(kernel, vectors, target, outer)
-        row = kernel.moved(found, outer, values.strides[:-1])
-        take_lower(given, made, size)
+        matrix, basis = matrix_at(kernel, a, source, outer), matrix_at(kernel, vectors, target, outer)
+        row = kernel.moved(row_at, outer, values.strides[:-1])
+        take_lower(matrix, basis, size)
 
-        def call(made: Matrix = made, row: Pointer = row) -> Index:
-            code = lapack.call(kernel, name, ["V", "U", size, made.place, size, row, *work])
-            transpose(made, size, conjugate)
+        def call(basis: Matrix = basis, row: Pointer = row) -> Index:
+            code = lapack.call(kernel, name, ["V", "U", size, basis.place, size, row, *work])
+            transpose(basis, size, conjugate)
             return code
 
-        def spoil(made: Matrix = made, row: Pointer = row) -> None:
-            fill_nan(made, size, lambda _: size)
+        def spoil(basis: Matrix = basis, row: Pointer = row) -> None:
+            fill_nan(basis, size, lambda _: size)
             fill_row_nan(kernel, values.dtype, row, size)
 
         place = kernel.moved(report, outer, info.strides)
-        attempt(kernel, is_finite(made, size, size).number() * size, call, spoil, place)
+        attempt(kernel, is_finite(basis, size, size).number() * size, call, spoil, place)
     site.run(kernel)
     return [values, vectors, result()]
 
@@ -93,10 +93,10 @@ def svd(op: t.SVD, site: Site) -> Any:
     work: list[str | Index | Pointer] = [*memory[0], *(at for at, _ in memory[1:])]
     high, wide, least, across = (kernel.length(k) for k in (m, n, few, u.shape[-1]))
     with kernel.loops(a.shape[:-2]) as outer:
-        given, packed = matrix_at(kernel, a, source, outer), matrix_at(kernel, rows, place, [])
+        matrix, packed = matrix_at(kernel, a, source, outer), matrix_at(kernel, rows, place, [])
         left, right = (matrix_at(kernel, x, p, outer) for x, p in zip((u, v), targets[::2], strict=True))
         row = kernel.moved(targets[1], outer, s.strides[:-1])
-        copy_rows(given, packed, high, wide)
+        copy_rows(matrix, packed, high, wide)
 
         def call(left: Matrix = left, right: Matrix = right, row: Pointer = row) -> Index:
             job = "A" if op.full_matrices else "S"

@@ -60,8 +60,8 @@ def solve_triangular(op: t.SolveTriangular, site: Site) -> Value:
     n, m = x.shape[-2:]
     if type(n) is int and type(m) is int and is_small([n, m]):
         batch = unrolled.Batch(site, x.dtype, x.shape[:-2])
-        given = batch.kernel.read(a), batch.kernel.read(site.contiguous(b)), batch.kernel.write(x)
-        batch.write(lambda: _unrolled(op, batch, (n, m), *given))
+        pointers = batch.kernel.read(a), batch.kernel.read(site.contiguous(b)), batch.kernel.write(x)
+        batch.write(lambda: _unrolled(op, batch, (n, m), *pointers))
         return x
     kernel = site.kernel() if is_one(m) else site.kernel([x.dtype], VECTORS, m)
     places = [kernel.read(a), kernel.read(b), kernel.write(x)]
@@ -89,13 +89,15 @@ def _unrolled(op: t.SolveTriangular, batch: Batch, sizes: tuple[int, int], a: Po
         return conjugate(values[j, i]) if op.transpose == "c" else values[j, i]
 
     is_lower = op.lower == (op.transpose == "n")
-    found = unrolled.substituted(factor, batch.load_matrix(b, n, m), is_lower=is_lower, unit_diagonal=op.unit_diagonal)
+    solution = unrolled.substituted(
+        factor, batch.load_matrix(b, n, m), is_lower=is_lower, unit_diagonal=op.unit_diagonal
+    )
     if not op.raises and not op.unit_diagonal:
         is_singular = values[0, 0].is_zero()
         for i in range(1, n):
             is_singular = is_singular | values[i, i].is_zero()
-        found = unrolled.without(is_singular, found)
-    batch.store_matrix(found, x)
+        solution = unrolled.without(is_singular, solution)
+    batch.store_matrix(solution, x)
 
 
 def _may_be_middling(n: int | Length, m: int | Length) -> bool:
@@ -172,9 +174,9 @@ class _System:
                 self._take_off(blas, (first, last), (start, done))
             self._rows(first, last, self.x)
 
-    def _take_off(self, blas: Blas, rows: tuple[Index, Index], known: tuple[Index, Index]) -> None:
+    def _take_off(self, blas: Blas, rows: tuple[Index, Index], terms: tuple[Index, Index]) -> None:
         """Rows of the right sides less the products of the matrix and rows of the solution, from one on so many."""
-        (first, last), (start, count) = rows, known
+        (first, last), (start, count) = rows, terms
         is_transposed = self.op.transpose != "n"
         corner = self.a.at(start, first) if is_transposed else self.a.at(first, start)
         x, y = Factor(corner, is_transposed, self.n), Factor(self.x.at(start, 0), False, self.m)

@@ -41,9 +41,9 @@ def gradient(op: t.AttentionGradient, site: Site) -> list[Value]:
     q, k, v, *masks, y, sums, dy = site.inputs
     read = {name: _rows(site, x) for name, x in (("q", q), ("k", k), ("v", v), ("y", y), ("dy", dy))}
     read |= _mask(site, masks)
-    made = {name: site.allocate(number) for number, name in enumerate(("dq", "dk", "dv"))}
-    Backward(op, site, {**read, "sums": site.memory(sums), **made}).write()
-    return [*made.values()]
+    gradients = {name: site.allocate(number) for number, name in enumerate(("dq", "dk", "dv"))}
+    Backward(op, site, {**read, "sums": site.memory(sums), **gradients}).write()
+    return [*gradients.values()]
 
 
 def _mask(site: Site, masks: Sequence[Value]) -> dict[str, Array]:
@@ -53,8 +53,8 @@ def _mask(site: Site, masks: Sequence[Value]) -> dict[str, Array]:
 
 def _rows(site: Site, value: Value) -> Array:
     """An array in memory, in whose rows elements follow one another."""
-    found = site.memory(value)
-    return found if is_one(found.strides[-1]) else site.contiguous(found)
+    array = site.memory(value)
+    return array if is_one(array.strides[-1]) else site.contiguous(array)
 
 
 def _in_float32(op: t.Attention | t.AttentionGradient, site: Site) -> list[Value]:
@@ -67,8 +67,8 @@ def _in_float32(op: t.Attention | t.AttentionGradient, site: Site) -> list[Value
     *operands, y, sums, dy = inputs
     again = t.Attention(op.is_causal, op.is_grouped, op.scale)
     results = [TensorType(v.dtype, v.shape) for v in (y, sums) if isinstance(v, Array)]
-    found = gradient(op, site.given([*operands, *attention(again, site.given(operands, results)), dy], types))
-    return [_rounded(dx, site) for dx in found]
+    dxs = gradient(op, site.given([*operands, *attention(again, site.given(operands, results)), dy], types))
+    return [_rounded(dx, site) for dx in dxs]
 
 
 def _rounded(value: Value, site: Site) -> Value:

@@ -51,9 +51,9 @@ def with_epilogue(op: WithEpilogue, site: Site) -> list[Value]:
     x, w = (site.memory(v) for v in site.inputs[:2])
     function, numbers = site.function, site.node.inputs[: op.arity]
     sizes = [function.shapes.size(function.graph, number) for number in numbers[2:]]
-    (made,) = inner.infer(*(TensorType(v.dtype, v.shape) for v in (x, w)), *sizes)
-    epilogue = Epilogue(op, site, made.shape, made.dtype)
-    _write(site, (x, w, epilogue.y), _axes(inner, site, x, w, made.shape), epilogue)
+    (inner_type,) = inner.infer(*(TensorType(v.dtype, v.shape) for v in (x, w)), *sizes)
+    epilogue = Epilogue(op, site, inner_type.shape, inner_type.dtype)
+    _write(site, (x, w, epilogue.y), _axes(inner, site, x, w, inner_type.shape), epilogue)
     return [*epilogue.results]
 
 
@@ -70,15 +70,15 @@ def _write(site: Site, arrays: tuple[Array, Array, Array], axes: Sequence[Axis],
     elif epilogue is None:
         Sums(site, arrays, axes).write()
     else:
-        made = site.temporary(y.dtype, y.shape)
-        Sums(site, (x, w, made), axes).write()
-        epilogue.run(made)
+        buffer = site.temporary(y.dtype, y.shape)
+        Sums(site, (x, w, buffer), axes).write()
+        epilogue.run(buffer)
 
 
 def _axes(op: t.Convolution, site: Site, x: Array, w: Array, shape: Sequence[Any]) -> list[Axis]:
     """The axes of windows, of a convolution that makes an array of a shape."""
-    given = iter(site.node.inputs[2:])
-    before = [of_atom(ScalarValue(ValueSlot(next(given)))) if n is None else n for n in op.before]
+    numbers = iter(site.node.inputs[2:])
+    before = [of_atom(ScalarValue(ValueSlot(next(numbers)))) if n is None else n for n in op.before]
     fields = zip(
         x.shape[t.LEAD :], w.shape[t.LEAD :], shape[t.LEAD :], before, op.strides, op.dilations, op.spread, strict=True
     )
@@ -89,12 +89,12 @@ def _product(site: Site, arrays: tuple[Array, Array, Array], epilogue: Epilogue 
     """A matrix product for each group of each image."""
     x, w, y = arrays
     if not y.is_contiguous:
-        made = site.temporary(y.dtype, y.shape)
-        _product(site, (x, w, made), None)
+        buffer = site.temporary(y.dtype, y.shape)
+        _product(site, (x, w, buffer), None)
         if epilogue is None:
-            site.copy(made, y)
+            site.copy(buffer, y)
         else:
-            epilogue.run(made)
+            epilogue.run(buffer)
         return
     pixels = count(y.shape[t.LEAD :])
     space = collapsed(x.shape[t.LEAD :], [x.strides[t.LEAD :]])

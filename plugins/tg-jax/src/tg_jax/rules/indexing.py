@@ -68,17 +68,17 @@ def _lows(
     shape: Sequence[int], field: Sequence[int | None], starts: Sequence[Any], sizes: Sequence[Any], steps: Sequence[int]
 ) -> list[Any]:
     """The first position that each window spans, clamped into the array: an int where it is known while tracing."""
-    found: list[Any] = []
+    lows: list[Any] = []
     lengths = shape[len(shape) - len(sizes) :]
     extents = _extents(sizes, steps)
     for n, start, size, step, extent in zip(lengths, merge_sizes(field, starts), sizes, steps, extents, strict=True):
         t.window((n,), (0,), (size,), (step,))  # refuses a window that is longer than the axis
         low = start - (extent - 1 if step < 0 and size > 0 else 0)
         if isinstance(low, jax.core.Tracer):
-            found.append(jnp.clip(low.astype(jnp.int64), 0, n - extent))
+            lows.append(jnp.clip(low.astype(jnp.int64), 0, n - extent))
         else:
-            found.append(min(max(int(low), 0), n - extent))
-    return found
+            lows.append(min(max(int(low), 0), n - extent))
+    return lows
 
 
 def _read(x: Any, lows: Sequence[Any], extents: Sequence[int]) -> Any:

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 def _traced(function: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
     """The function of an inner graph, traced as what may not run."""
 
-    def run(*given: Any) -> tuple[Any, ...]:
+    def run(*arguments: Any) -> tuple[Any, ...]:
         token = MAY_NOT_RUN.set(True)
         try:
-            return function(*given)
+            return function(*arguments)
         finally:
             MAY_NOT_RUN.reset(token)
 
@@ -44,12 +44,12 @@ def scan(op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., tuple[Any, .
     start = [jnp.asarray(v) for v in inits] + ([jnp.zeros(STATUS_LENGTH, jnp.int64)] if checked else [])
 
     def step(carries: Any, slices: Any) -> tuple[Any, Any]:
-        found = function(*carries[:n], *slices, *captured)
-        after = [lax.convert_element_type(v, c.dtype) for v, c in zip(found, carries[:n], strict=False)]
+        results = function(*carries[:n], *slices, *captured)
+        after = [lax.convert_element_type(v, c.dtype) for v, c in zip(results, carries[:n], strict=False)]
         if checked:  # a status None: shapes tell that none fails
             first = carries[n]
-            after.append(first if found[-1] is None else _first_failure(first, found[-1]))
-        return after, list(found[n : n + op.traces])
+            after.append(first if results[-1] is None else _first_failure(first, results[-1]))
+        return after, list(results[n : n + op.traces])
 
     if op.counts_only:
         results = lax.fori_loop(0, length, lambda _, carries: step(carries, ())[0], start)
@@ -61,10 +61,10 @@ def scan(op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., tuple[Any, .
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _first_failure(status: Any, found: Any) -> Any:
+def _first_failure(status: Any, other: Any) -> Any:
     """The status of a loop after a step with another: as long as none has failed its last element counts steps."""
     steps = status[-1]
-    told = found.at[-1].set(jnp.where(found[0] != 0, steps, steps + 1))
+    told = other.at[-1].set(jnp.where(other[0] != 0, steps, steps + 1))
     return jnp.where(status[0] == 0, told, status)
 
 
@@ -81,8 +81,8 @@ def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., tuple
     def asked(carries: Sequence[Any], steps: Any) -> tuple[Any, list[Any]]:
         goes_on, *status = condition(*carries, *captured)
         may = True if most is None else steps < most
-        known = status and status[0] is not None
-        return goes_on & may, [jnp.where(may, status[0].at[-1].set(steps), *clear)] if known else clear
+        has_status = status and status[0] is not None
+        return goes_on & may, [jnp.where(may, status[0].at[-1].set(steps), *clear)] if has_status else clear
 
     refused = op.refused([v.shape for v in operands])
 
@@ -90,13 +90,13 @@ def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., tuple
         carries, steps, traces, _, _ = state
         if refused:  # no step can run on operands of such shapes: its check fails
             return carries, steps, traces, jnp.asarray(False), [_status(refused).at[-1].set(steps)]
-        found = body(*carries, *captured)
-        after = [lax.convert_element_type(v, c.dtype) for v, c in zip(found, carries, strict=False)]
-        traces = [y.at[steps].set(v) for y, v in zip(traces, found[n : n + op.traces], strict=True)]
-        may_fail = op.body.checks and found[-1] is not None
+        results = body(*carries, *captured)
+        after = [lax.convert_element_type(v, c.dtype) for v, c in zip(results, carries, strict=False)]
+        traces = [y.at[steps].set(v) for y, v in zip(traces, results[n : n + op.traces], strict=True)]
+        may_fail = op.body.checks and results[-1] is not None
         goes_on, status = asked(after, steps + 1)
         if may_fail:
-            first = shifted(found[-1], len(op.condition.checks)).at[-1].set(steps)
+            first = shifted(results[-1], len(op.condition.checks)).at[-1].set(steps)
             status = [jnp.where(first[0] != 0, first, *status)]
         return after, steps + 1, traces, goes_on, status
 
@@ -130,18 +130,18 @@ def cond(op: t.Cond, index: Any, *operands: Any, graphs: Sequence[Callable[..., 
         shapes = [y.shape for y in jax.eval_shape(_traced(graphs[may_run[0]]), *operands)[:count]]
 
     def branch(k: int) -> Callable[..., Any]:
-        def run(*given: Any) -> list[Any]:
+        def run(*operands: Any) -> list[Any]:
             if refused[k]:
                 zeros = [jnp.zeros(shape, t.numpy_dtype) for shape, t in zip(shapes, types, strict=True)]
                 return [*zeros, shifted(_status(refused[k]), op.first_check(k))]
-            found = _traced(graphs[k])(*given)
-            results = [lax.convert_element_type(v, t.numpy_dtype) for v, t in zip(found[:count], types, strict=True)]
+            outputs = _traced(graphs[k])(*operands)
+            results = [lax.convert_element_type(v, t.numpy_dtype) for v, t in zip(outputs[:count], types, strict=True)]
             for number, shape in enumerate(shapes):
                 results[number] = _as_long(op, number, results[number], shape)
             if op.inner_descriptors:
-                may_fail = op.branches[k].checks and found[-1] is not None
+                may_fail = op.branches[k].checks and outputs[-1] is not None
                 results.append(
-                    shifted(found[-1], op.first_check(k)) if may_fail else jnp.zeros(STATUS_LENGTH, jnp.int64)
+                    shifted(outputs[-1], op.first_check(k)) if may_fail else jnp.zeros(STATUS_LENGTH, jnp.int64)
                 )
             return results
 
@@ -162,9 +162,9 @@ def _as_long(op: t.Cond, number: int, y: Any, shape: tuple[int, ...]) -> Any:
     if y.shape == shape:
         return y
     if not op.has_known_lengths(number):
-        found = f"{list(shape)} and {list(y.shape)}"
+        both = f"{list(shape)} and {list(y.shape)}"
         hint = 'backend="perform" runs it'
-        raise ShapeError(message(f"cond: result {number}: found {found}, needed one shape for XLA", hint=hint))
+        raise ShapeError(message(f"cond: result {number}: found {both}, needed one shape for XLA", hint=hint))
     return jnp.zeros(shape, y.dtype)
 
 

@@ -56,10 +56,10 @@ def _exact(x: Any, y: Any) -> Any:
         return mx.matmul(x, y, **where).astype(mx.uint64, **where)
     steps = range(DEPTH, x.shape[-1], DEPTH)
     pairs = zip(mx.split(x, list(steps), -1, **where), mx.split(y, list(steps), -2, **where), strict=True)
-    found = scalar(0, mx.uint64)
+    total = scalar(0, mx.uint64)
     for a, b in pairs:
-        found = found + mx.matmul(a, b, **where).astype(mx.uint64, **where)
-    return found
+        total = total + mx.matmul(a, b, **where).astype(mx.uint64, **where)
+    return total
 
 
 RULES: Final[dict[object, Rule]] = {t.MatMul: matmul}

@@ -53,8 +53,10 @@ def _extrema_of_complex(op: t.Accumulate, x: Any) -> Any:
     n = x.shape[op.axis]
     if op.fn is minimum:
         ranks = mx.where(mx.isnan(x), ranks - n, ranks)
-    found = RUNNING[op.fn](ranks, axis=op.axis)
-    return mx.take_along_axis(x, mx.take_along_axis(order, mx.where(found < 0, found + n, found), op.axis), op.axis)
+    extrema = RUNNING[op.fn](ranks, axis=op.axis)
+    return mx.take_along_axis(
+        x, mx.take_along_axis(order, mx.where(extrema < 0, extrema + n, extrema), op.axis), op.axis
+    )
 
 
 RULES: Final[dict[object, Rule]] = {t.Accumulate: accumulate}

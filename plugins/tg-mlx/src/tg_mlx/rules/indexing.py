@@ -59,7 +59,7 @@ def _lows(
     shape: Sequence[int], field: Sequence[int | None], starts: Sequence[Any], sizes: Sequence[Any], steps: Sequence[int]
 ) -> Any:
     """The first positions that the windows span, clamped into the array, as one vector."""
-    found = []
+    lows = []
     lengths = shape[len(shape) - len(sizes) :]
     extents = _extents(sizes, steps)
     for n, start, size, step, extent in zip(lengths, merge_sizes(field, starts), sizes, steps, extents, strict=True):
@@ -67,8 +67,8 @@ def _lows(
         first: Any = scalar(start, mx.int64) if isinstance(start, int) else start
         top = n - extent
         back = extent - 1 if step < 0 and size > 0 else 0
-        found.append(mx.maximum(mx.minimum(first, top + back) - back, 0))
-    return mx.stack(found)
+        lows.append(mx.maximum(mx.minimum(first, top + back) - back, 0))
+    return mx.stack(lows)
 
 
 def _read(x: Any, lows: Any, extents: Sequence[int]) -> Any:
@@ -96,13 +96,13 @@ def slice_update(op: t.SliceUpdate, x: Any, v: Any, *starts: Any) -> Any:
     if 0 in v.shape:
         return copy(x)
     if not starts:
-        known: Any = op.starts
-        return written(op, x, v, t.window(x.shape, known, sizes, op.steps))
+        offsets: Any = op.starts
+        return written(op, x, v, t.window(x.shape, offsets, sizes, op.steps))
     extents = _extents(sizes, op.steps)
     lows = _lows(x.shape, op.starts, starts, sizes, op.steps)
     new = written(op, _read(x, lows, extents), v, _taken(sizes, op.steps))
-    found = mx.slice_update(x, new, lows, list(range(x.ndim - len(extents), x.ndim)))
-    return copy(found) if new.shape == x.shape else found
+    result = mx.slice_update(x, new, lows, list(range(x.ndim - len(extents), x.ndim)))
+    return copy(result) if new.shape == x.shape else result
 
 
 def written(op: Any, x: Any, v: Any, place: tuple[slice, ...]) -> Any:
@@ -143,13 +143,13 @@ def scattered(op: Any, x: Any, v: Any, indices: Sequence[Any]) -> Any:
     if 0 in x.shape or 0 in v.shape:
         return copy(x)
     if x.dtype == mx.bool_ and op.fn is not None:
-        found = _scattered(op, x.astype(mx.uint8), v.astype(mx.uint8), indices, LOGICAL)
-        return found.astype(mx.bool_)
-    found = _scattered(op, x, v, indices, COMBINERS)
+        result = _scattered(op, x.astype(mx.uint8), v.astype(mx.uint8), indices, LOGICAL)
+        return result.astype(mx.bool_)
+    result = _scattered(op, x, v, indices, COMBINERS)
     if op.fn not in (minimum, maximum) or is_integer(x):
-        return found
+        return result
     absent = _scattered(op, mx.isnan(x).astype(mx.uint8), mx.isnan(v).astype(mx.uint8), indices, ANY)
-    return mx.where(absent != 0, scalar(mx.nan, x.dtype), found)
+    return mx.where(absent != 0, scalar(mx.nan, x.dtype), result)
 
 
 def _scattered(op: Any, x: Any, v: Any, indices: Sequence[Any], combiners: dict[Any, str]) -> Any:

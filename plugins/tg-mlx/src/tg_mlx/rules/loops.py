@@ -31,17 +31,17 @@ def scan(op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., Sequence[Any
     parts: list[list[Any]] = [[] for _ in range(op.traces)]
     status = mx.zeros(STATUS_LENGTH, mx.int64)
     for places in _parts(length, reverse=op.reverse):
-        made: list[Sequence[Any]] = []
+        trace_rows: list[Sequence[Any]] = []
         statuses: dict[int, Any] = {}  # by places
         for place in places:
-            found = step(*carries, *(x[place] for x in sequences), *captured)
-            carries = found[:n]
-            made.append(found[n : n + op.traces])
-            if has_checks and found[-1] is not None:
-                statuses[place] = found[-1]
+            outputs = step(*carries, *(x[place] for x in sequences), *captured)
+            carries = outputs[:n]
+            trace_rows.append(outputs[n : n + op.traces])
+            if has_checks and outputs[-1] is not None:
+                statuses[place] = outputs[-1]
         if op.reverse:
-            made.reverse()
-        columns = [mx.stack([*column]) for column in zip(*made, strict=True)]
+            trace_rows.reverse()
+        columns = [mx.stack([*column]) for column in zip(*trace_rows, strict=True)]
         for part, rows in zip(parts, columns, strict=True):
             part.append(rows)
         mx.eval(carries, columns, [*statuses.values()])
@@ -66,15 +66,15 @@ def _parts(length: int, *, reverse: bool) -> Iterator[range]:
 def _first_failure(statuses: Mapping[int, Any]) -> Any:
     """The first status that tells of a failure, of those of steps by their places; zeros where none does."""
     codes: Any = mx.stack([*statuses.values()])[:, 0].tolist()
-    found = next((place for place, code in zip(statuses, codes, strict=True) if code), None)
-    return mx.zeros(STATUS_LENGTH, mx.int64) if found is None else _told(statuses[found], 0, found)
+    first = next((place for place, code in zip(statuses, codes, strict=True) if code), None)
+    return mx.zeros(STATUS_LENGTH, mx.int64) if first is None else _told(statuses[first], 0, first)
 
 
 def _told(status: Any, before: int, step: int) -> Any:
     """The status of a failing check that comes behind so many others, in a step of a loop."""
-    found = status + mx.array([before, *[0] * (STATUS_LENGTH - 1)], mx.int64)
-    found[-1] = step
-    return found
+    new_status = status + mx.array([before, *[0] * (STATUS_LENGTH - 1)], mx.int64)
+    new_status[-1] = step
+    return new_status
 
 
 def _joined(parts: Sequence[Any], length: int, *, reverse: bool) -> Any:
@@ -105,12 +105,12 @@ def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., Seque
             break
         if not goes_on:
             break
-        found = body(*carries, *captured)
-        if op.body.checks and found[-1] is not None and found[-1][0]:
-            status = _told(found[-1], len(op.condition.checks), steps)
+        outputs = body(*carries, *captured)
+        if op.body.checks and outputs[-1] is not None and outputs[-1][0]:
+            status = _told(outputs[-1], len(op.condition.checks), steps)
             break
-        carries = found[:n]
-        rows.append(found[n : n + op.traces])
+        carries = outputs[:n]
+        rows.append(outputs[n : n + op.traces])
         mx.eval(carries, rows[-1])
         steps += 1
     traces = [mx.stack([*column]) for column in zip(*rows, strict=True)]
@@ -125,13 +125,13 @@ def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., Seque
 def cond(op: t.Cond, index: Any, *operands: Any, graphs: Sequence[Callable[..., Sequence[Any]]]) -> Any:
     """The branch that runs: the number is evaluated."""
     k = op.branch(int(index.item()))
-    found = graphs[k](*operands)
-    results = [*map(copy, found[: len(op.branches[k].outputs)])]
+    outputs = graphs[k](*operands)
+    results = [*map(copy, outputs[: len(op.branches[k].outputs)])]
     if op.inner_descriptors:
         status = mx.zeros(STATUS_LENGTH, mx.int64)
-        if op.branches[k].checks and found[-1] is not None:
+        if op.branches[k].checks and outputs[-1] is not None:
             before = mx.array([op.first_check(k), *[0] * (STATUS_LENGTH - 1)], mx.int64)
-            status = mx.where(found[-1][0] != 0, found[-1] + before, found[-1])
+            status = mx.where(outputs[-1][0] != 0, outputs[-1] + before, outputs[-1])
         results.append(status)
     return results[0] if len(results) == 1 else tuple(results)
 

@@ -111,8 +111,8 @@ def _arg_reduce_complex(fn: object, x: Any, axis: int) -> Any:
     real, imag, nan = mx.real(x), mx.imag(x), mx.isnan(x)
     ahead = real == best(real, axis, keepdims=True)
     among = mx.where(ahead, imag, scalar(worst, mx.float32))
-    found = ahead & (imag == best(among, axis, keepdims=True))
-    chosen = mx.where(mx.any(nan, axis, keepdims=True), nan, found)
+    is_extreme = ahead & (imag == best(among, axis, keepdims=True))
+    chosen = mx.where(mx.any(nan, axis, keepdims=True), nan, is_extreme)
     return mx.argmax(chosen.astype(mx.uint8), axis).astype(mx.int64)
 
 

@@ -77,7 +77,7 @@ def _positions(
     x: torch.Tensor, starts: Sequence[Any], sizes: Sequence[int], steps: Sequence[int]
 ) -> list[torch.Tensor]:
     """The positions of a window along each of the last axes, as the indices of an open mesh."""
-    found = []
+    positions = []
     lengths = x.shape[x.ndim - len(sizes) :]
     for k, (n, start, size, step) in enumerate(zip(lengths, starts, sizes, steps, strict=True), 1 - len(sizes)):
         t.window((n,), (0,), (size,), (step,))  # refuses a window that is longer than the axis
@@ -85,8 +85,8 @@ def _positions(
         low, high = max(0, -span), max(0, n - 1 - max(0, span))
         first = torch.as_tensor(start, dtype=torch.int64, device=x.device).clamp(low, high)
         line = torch.arange(size, dtype=torch.int64, device=x.device) * step + first
-        found.append(line.reshape(size, *[1] * -k))
-    return found
+        positions.append(line.reshape(size, *[1] * -k))
+    return positions
 
 
 def slice_update(
@@ -127,10 +127,10 @@ def gather(op: t.Gather, x: torch.Tensor, *indices: torch.Tensor) -> torch.Tenso
     if 0 in [x.shape[k] for k in axes]:
         return x.new_zeros((*first.shape, *rest))
     if len(axes) == 1:
-        found = signed(x).index_select(axes[0], first.reshape(-1)).movedim(axes[0], 0)
+        rows = signed(x).index_select(axes[0], first.reshape(-1)).movedim(axes[0], 0)
     else:
-        found = signed(x).movedim(axes, tuple(range(len(axes))))[tuple([i.reshape(-1) for i in indices])]
-    return found.reshape((*first.shape, *rest)).view(x.dtype)
+        rows = signed(x).movedim(axes, tuple(range(len(axes))))[tuple([i.reshape(-1) for i in indices])]
+    return rows.reshape((*first.shape, *rest)).view(x.dtype)
 
 
 def scatter(
@@ -176,17 +176,17 @@ def _extreme_of_complex(
     op: t.Scatter, x: torch.Tensor, values: torch.Tensor, axes: Sequence[int], places: Sequence[torch.Tensor]
 ) -> torch.Tensor:
     """The extrema of the ranks among all elements; NaN comes last, and for a minimum before the first."""
-    known = torch.cat([x.reshape(-1), values.reshape(-1)])
-    order = arg_sort(ArgSort(-1), known)
-    total = known.shape[0]
+    elements = torch.cat([x.reshape(-1), values.reshape(-1)])
+    order = arg_sort(ArgSort(-1), elements)
+    total = elements.shape[0]
     ranks = torch.empty_like(order).index_copy_(0, order, torch.arange(total, device=x.device))
     if op.fn is minimum:
-        ranks = torch.where(torch.isnan(known), ranks - total, ranks)
+        ranks = torch.where(torch.isnan(elements), ranks - total, ranks)
     split = x.numel()
-    found = _combined(
+    extrema = _combined(
         REDUCTIONS[op.fn], ranks[:split].reshape(x.shape), ranks[split:].reshape(values.shape), axes, places
     )
-    return known[order][torch.remainder(found, total)]
+    return elements[order][torch.remainder(extrema, total)]
 
 
 def _row(places: Sequence[torch.Tensor], lengths: Sequence[int]) -> torch.Tensor:

@@ -30,14 +30,14 @@ def scan(
     rows: list[Sequence[torch.Tensor]] = []
     status = None
     for place in reversed(range(length)) if op.reverse else range(length):
-        found = step(*carries, *(x[place] for x in slices), *captured)
-        carries, made = found[:n], found[n : n + op.traces]
+        outputs = step(*carries, *(x[place] for x in slices), *captured)
+        carries, values = outputs[:n], outputs[n : n + op.traces]
         if not traces:
-            traces = [y.new_zeros((length, *y.shape)) for y in made]
+            traces = [y.new_zeros((length, *y.shape)) for y in values]
             rows = [y.unbind(0) for y in traces]
-        for row, y in zip(rows, made, strict=True):
+        for row, y in zip(rows, values, strict=True):
             row[place].copy_(y)
-        status = _failed(found[-1], 0, place) if has_checks else None
+        status = _failed(outputs[-1], 0, place) if has_checks else None
         if status is not None:
             break
     if not length:
@@ -66,14 +66,14 @@ def while_loop(
         status = _failed(told[-1], 0, steps) if op.condition.checks else None
         if status is not None or not goes_on:
             break
-        found = body(*carries, *captured)
-        status = _failed(found[-1], len(op.condition.checks), steps) if op.body.checks else None
+        outputs = body(*carries, *captured)
+        status = _failed(outputs[-1], len(op.condition.checks), steps) if op.body.checks else None
         if status is not None:
             break
-        carries, made = found[:n], found[n : n + op.traces]
+        carries, values = outputs[:n], outputs[n : n + op.traces]
         if not traces:
-            traces = [y.new_zeros((op.max_steps or 0, *y.shape)) for y in made]
-        for trace, y in zip(traces, made, strict=True):
+            traces = [y.new_zeros((op.max_steps or 0, *y.shape)) for y in values]
+        for trace, y in zip(traces, values, strict=True):
             trace[steps] = y
         steps += 1
     if not traces:
@@ -95,9 +95,9 @@ def cond(
 ) -> torch.Tensor | tuple[torch.Tensor, ...]:
     """The branch that runs."""
     k = op.branch(int(index))
-    found = graphs[k](*operands)
-    status = _failed(found[-1], op.first_check(k)) if op.branches[k].checks else None
-    results = [*map(torch.clone, found[: len(op.branches[k].outputs)]), *_status(op, status, context)]
+    outputs = graphs[k](*operands)
+    status = _failed(outputs[-1], op.first_check(k)) if op.branches[k].checks else None
+    results = [*map(torch.clone, outputs[: len(op.branches[k].outputs)]), *_status(op, status, context)]
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -109,11 +109,11 @@ def _failed(status: torch.Tensor | None, before: int, step: int | None = None) -
     """
     if status is None or not status[0]:
         return None
-    found = status.clone()
-    found[0] += before
+    new_status = status.clone()
+    new_status[0] += before
     if step is not None:
-        found[-1] = step
-    return found
+        new_status[-1] = step
+    return new_status
 
 
 def _status(op: t.While | t.Cond, status: torch.Tensor | None, context: Place) -> list[torch.Tensor]:

@@ -67,10 +67,10 @@ def _first_extreme(fn: object, x: torch.Tensor) -> torch.Tensor:
     best, worst = (torch.amax, float("-inf")) if fn is maximum else (torch.amin, float("inf"))
     outermost = x.real == best(x.real, -1, keepdim=True)
     imaginary = torch.where(outermost, x.imag, x.imag.new_full((), worst))
-    found = outermost & (imaginary == best(imaginary, -1, keepdim=True))
+    is_extreme = outermost & (imaginary == best(imaginary, -1, keepdim=True))
     unknown = torch.isnan(x)
-    found = torch.where(unknown.any(-1, keepdim=True), unknown, found)
-    return torch.argmax(found.to(torch.uint8), -1)
+    is_extreme = torch.where(unknown.any(-1, keepdim=True), unknown, is_extreme)
+    return torch.argmax(is_extreme.to(torch.uint8), -1)
 
 
 def arg_reduce(op: t.ArgReduce, x: torch.Tensor) -> torch.Tensor:

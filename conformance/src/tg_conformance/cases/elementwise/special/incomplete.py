@@ -129,12 +129,12 @@ def in_digits(function: Any, exact: Any) -> Any:
             return float(mpmath.re(exact(*(mpmath.mpf(v) for v in place))))
 
     def of(*arrays: Any) -> Any:
-        found = np.array(rough(*arrays))
-        for k, y in enumerate(found):
+        values = np.array(rough(*arrays))
+        for k, y in enumerate(values):
             place = [float(a[k]) for a in arrays]
             if np.isfinite(y) and all(map(np.isfinite, place)) and place[-1]:
-                found[k] = single(*place)
-        return found
+                values[k] = single(*place)
+        return values
 
     return Oracle(of)
 

@@ -123,8 +123,8 @@ def _parts(x: Variable, near: tuple[float, ...], far: tuple[float, ...]) -> tupl
 def _grown(value: Variable, a: Variable) -> Variable:
     """A number times e^a in two steps, of which none overflows before the product does."""
     half = exp(0.5 * minimum(a, 800.0))
-    found = where(a < 700, value * exp(minimum(a, 700.0)), (value * half) * half)
-    return where(a > 750, np.inf, found)
+    product = where(a < 700, value * exp(minimum(a, 700.0)), (value * half) * half)
+    return where(a > 750, np.inf, product)
 
 
 def _i0(x: Variable) -> Variable:
@@ -149,10 +149,10 @@ def _i1e(x: Variable) -> Variable:
 
 def _beside_zeros(a: Variable, zeros: tuple[tuple[float, float], ...], numbers: tuple[float, ...]) -> Variable:
     """The product of a^2 - z^2 for both zeros, which are sums of two numbers, times a polynomial of a^2."""
-    found = polynomial(a * a * (2 / J_END**2) - 1, numbers)
+    product = polynomial(a * a * (2 / J_END**2) - 1, numbers)
     for zero, rest in zeros:
-        found = found * (((a - zero) - rest) * (a + zero))
-    return found
+        product = product * (((a - zero) - rest) * (a + zero))
+    return product
 
 
 def _j(x: Variable, order: int) -> Variable:
@@ -168,9 +168,9 @@ def _j(x: Variable, order: int) -> Variable:
     else:
         near = b * _beside_zeros(b, ZEROS_J1, NEAR_J1)
         wave = polynomial(u, COSINES_J1) * (s - d) + polynomial(u, SINES_J1) * i * (s + d)
-    found = where(a > J_END, where(equal(a, np.inf), 0.0, wave / (sqrt(c) * ROOT_PI)), near)
-    found = where(isnan(x), x, found)
-    return found if order == 0 else found * copysign(1.0, x)
+    y = where(a > J_END, where(equal(a, np.inf), 0.0, wave / (sqrt(c) * ROOT_PI)), near)
+    y = where(isnan(x), x, y)
+    return y if order == 0 else y * copysign(1.0, x)
 
 
 def slope_of_scaled(v: Any, x: Variable, y: Variable, beside: Variable, sign: float) -> Variable:

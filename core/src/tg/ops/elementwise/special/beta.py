@@ -72,9 +72,9 @@ def _betaln(x: Variable, y: Variable) -> Variable:
     c, d = where(both, a, LARGE), where(large, b, LARGE)
     one = gammaln(a) - _log_quotient(d, where(large, minimum(a, LARGE), 1.0))
     none = gammaln(a) + gammaln(b) - gammaln(a + b)
-    found = where(both, _log_of_both(c, d), where(large, one, none))
+    value = where(both, _log_of_both(c, d), where(large, one, none))
     return where(
-        logical_or(_is_pole(x), _is_pole(y)), np.inf, where(logical_and(equal(b, np.inf), a > 0), -np.inf, found)
+        logical_or(_is_pole(x), _is_pole(y)), np.inf, where(logical_and(equal(b, np.inf), a > 0), -np.inf, value)
     )
 
 
@@ -101,8 +101,8 @@ def _beta(x: Variable, y: Variable) -> Variable:
     near = gamma(high) * _reciprocal(a + b) * gamma(low)  # of which no product overflows before the last
     beside = safe & (high >= LARGE) & (a + b >= LARGE) & (low < LARGE)  # where the rounding of the sum would count
     quotient = _log_quotient(where(beside, high, LARGE), where(beside, low, 1.0))
-    found = where(beside, gamma(low) * exp(-quotient), where(safe, near, sign * exp(_betaln(x, y))))
-    return where(logical_or(_is_pole(x), _is_pole(y)), np.inf, found)
+    value = where(beside, gamma(low) * exp(-quotient), where(safe, near, sign * exp(_betaln(x, y))))
+    return where(logical_or(_is_pole(x), _is_pole(y)), np.inf, value)
 
 
 def _parity(m: Variable) -> Variable:
@@ -122,8 +122,8 @@ def _poch(z: Variable, m: Variable) -> Variable:
     far = exp(_log_quotient(where(large, z, LARGE), where(large, m, 1.0)))
     other = sign_of_gamma(z) * sign_of_gamma(end) * exp(gammaln(end) - gammaln(z))
     beside = large & (absolute(m) < LARGE)  # where the rounding of the sum would count
-    found = where(safe & logical_not(beside), where(turned, reflected, near), where(large, far, other))
-    return where(equal(m, 0), where(equal(z, z), 1.0, z), found)
+    value = where(safe & logical_not(beside), where(turned, reflected, near), where(large, far, other))
+    return where(equal(m, 0), where(equal(z, z), 1.0, z), value)
 
 
 def _is_beyond(n: Variable, k: Variable) -> Variable:
@@ -157,20 +157,20 @@ def _binom(n: Variable, k: Variable) -> Variable:
     beside = logical_not(whole) & safe & (high >= LARGE) & (low < LARGE) & (n >= LARGE)  # as for beta
     quotient = _log_quotient(where(beside, high, LARGE) + 1, where(beside, low, 1.0))
     near = where(beside, exp(quotient) * _reciprocal(where(beside, low, 1.0) + 1), near)
-    found = where(_is_beyond(n, k), _beta(*_of_beyond(n, k)) * _turned(n, k)[0] / np.pi, where(safe, near, far))
+    value = where(_is_beyond(n, k), _beta(*_of_beyond(n, k)) * _turned(n, k)[0] / np.pi, where(safe, near, far))
     outside = logical_and(logical_and(whole, n >= 0), logical_or(k < 0, k > n))
-    exact = logical_and(whole, absolute(found) < EXACT)
+    exact = logical_and(whole, absolute(value) < EXACT)
     undefined = logical_and(n < 0, is_whole(n))
-    return where(undefined, np.nan, where(outside, 0.0, where(exact, rint(found), found)))
+    return where(undefined, np.nan, where(outside, 0.0, where(exact, rint(value), value)))
 
 
 def _between(x: Variable, m: Variable) -> Variable:
     """digamma(x + m) - digamma(x), of which small steps lose no digit where both arguments are above 0."""
     end, back = x + m, m < 0
-    known = logical_and(x > 0, end > 0)
-    step = digamma_step(where(known, where(back, end, x), 1.0), where(known, where(back, -m, m), 1.0))
-    plain = digamma(where(known, 1.0, end)) - digamma(where(known, 1.0, x))
-    return where(known, where(back, -step, step), plain)
+    positive = logical_and(x > 0, end > 0)
+    step = digamma_step(where(positive, where(back, end, x), 1.0), where(positive, where(back, -m, m), 1.0))
+    plain = digamma(where(positive, 1.0, end)) - digamma(where(positive, 1.0, x))
+    return where(positive, where(back, -step, step), plain)
 
 
 def _is_far_beyond(n: Variable, k: Variable) -> Variable:

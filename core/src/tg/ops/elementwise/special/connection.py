@@ -183,14 +183,14 @@ def connected(c: Any, at: Places, w: Variable, going: Variable) -> tuple[Any, Va
         per, raised = where(alone, 1.0, w), where(alone, shift + m, shift)
     first, size, last = _first_terms(p, c_q, m, e, per, going)
     more, more_size = _rest_of_terms(at, m, e, both, w, going)
-    found = both.start * first - last * more
+    total = both.start * first - last * more
     size = absolute(value_of(both.start)) * size + absolute(value_of(last)) * more_size
-    value = _with_front(found, c, e + maximum(m, 1.0), (y, y_up), (x, x_up), raised, w)
-    return value, loss_of(size, found)
+    value = _with_front(total, c, e + maximum(m, 1.0), (y, y_up), (x, x_up), raised, w)
+    return value, loss_of(size, total)
 
 
 def _with_front(
-    found: Any, c: Any, z: Any, of_q: tuple[Any, Any], of_c: tuple[Any, Any], shift: Any, w: Variable
+    value: Any, c: Any, z: Any, of_q: tuple[Any, Any], of_c: tuple[Any, Any], shift: Any, w: Variable
 ) -> Any:
     """What was found times gamma(c) gamma(z) w^shift, and two more gamma functions or their reciprocals.
 
@@ -209,7 +209,7 @@ def _with_front(
         parts.append(choose(up, g * h, g / h))
     front = choose(safe, parts[0] * parts[1], sign_of_gamma(value_of(c)))
     half = choose(safe, power_of(w, choose(safe, shift, 0.0) * 0.5), exp((total + shift * log(w)) * 0.5))
-    return front * found * half * half
+    return front * value * half * half
 
 
 def _first_terms(p: Split, c_q: Split, m: Variable, e: Any, w: Variable, going: Variable) -> tuple[Any, Variable, Any]:
@@ -248,11 +248,11 @@ def _rest_of_terms(
         after = (e + s) * (n + 1.0)
         ratio = x * y / (r * s)
         change = (x + y + e - ratio * (r + s + e)) / after
-        kept, added = d * (q.plus(n) * c_p.plus(n) / after) * w, g * change * w
+        part, added = d * (q.plus(n) * c_p.plus(n) / after) * w, g * change * w
         g = choose(going, g * ratio * w, 0.0)
-        d = choose(going, kept + added, 0.0)
+        d = choose(going, part + added, 0.0)
         total = total + d
-        size = where(going, size + absolute(value_of(kept)) + absolute(value_of(added)), size)
+        size = where(going, size + absolute(value_of(part)) + absolute(value_of(added)), size)
         return going & (counts(d, total) | counts(g, total)), n + 1.0, g, d, total, size
 
     one = p.rest * 0.0 + q.rest * 0.0 + c_p.rest * 0.0 + c_q.rest * 0.0 + e * 0.0 + (w * 0.0 + 1.0)

@@ -133,14 +133,14 @@ def _k(v: Variable, x: Variable, scaled: float, order: int = 0) -> Variable:
     """K, or a derivative of it in v, times e^(scaled x)."""
     inside = (x > 0) & isfinite(x) & isfinite(v)
     a, b = where(inside, absolute(v), 1.0), where(inside, x, 1.0)
-    found, logarithm = _k_integral(a, b, order)
-    found = found * exp(logarithm + (scaled - 1) * b)
+    value, logarithm = _k_integral(a, b, order)
+    value = value * exp(logarithm + (scaled - 1) * b)
     if order:
         return where(
-            inside, where(v < 0, -found, found) if order % 2 else found, where(isnan(v) | isnan(x), np.nan, 0.0)
+            inside, where(v < 0, -value, value) if order % 2 else value, where(isnan(v) | isnan(x), np.nan, 0.0)
         )
     ends = where(equal(x, 0), np.inf, where(equal(x, np.inf) & isfinite(v), 0.0, np.nan))
-    return where(inside, found, where(isnan(v), np.nan, ends))
+    return where(inside, value, where(isnan(v), np.nan, ends))
 
 
 _k_of_order_twice, _ke_of_order_twice = (in_double(functools.partial(_k, scaled=s, order=2)) for s in (0.0, 1.0))
@@ -263,14 +263,14 @@ def _i(v: Variable, x: Variable, scaled: float) -> Variable:
     a, whole = absolute(x), equal(v, floor(v))
     inside = isfinite(v) & isfinite(x) & (a > 0) & ((x > 0) | whole)
     order, b = where(inside, absolute(v), 1.0), where(inside, a, 1.0)
-    found = _i_of_positive(order, b) * exp((1 - scaled) * b)
+    value = _i_of_positive(order, b) * exp((1 - scaled) * b)
     other = (2 / math.pi) * sin(math.pi * remainder(order, 2.0)) * _k(order, b, -scaled)
-    found = where((v < 0) & logical_not(whole), found + other, found)
-    found = where((x < 0) & equal(remainder(v, 2.0), 1), -found, found)
+    value = where((v < 0) & logical_not(whole), value + other, value)
+    value = where((x < 0) & equal(remainder(v, 2.0), 1), -value, value)
     at_zero = where(equal(v, 0), 1.0, where((v > 0) | whole, 0.0, np.inf))
     infinite = where(x > 0, np.inf, np.nan) if scaled == 0 else where(x > 0, 0.0, np.nan)
     ends = where(equal(x, 0), at_zero, where(equal(a, np.inf), infinite, np.nan))
-    return where(inside, found, where(isfinite(v) & logical_not(isnan(x)), ends, np.nan))
+    return where(inside, value, where(isfinite(v) & logical_not(isnan(x)), ends, np.nan))
 
 
 def _beside_order_0(v: Variable, x: Variable) -> tuple[Variable, Variable]:
@@ -321,21 +321,21 @@ def _by_recurrence(v: Variable, x: Variable) -> Variable:
     last_weight = exp(gammaln(part + 1.0))
     zero = x * 0
 
-    def down(on: Any, k: Any, above: Any, at: Any, weight: Any, total: Any, found: Any, second: Any) -> tuple[Any, ...]:
+    def down(on: Any, k: Any, above: Any, at: Any, weight: Any, total: Any, value: Any, second: Any) -> tuple[Any, ...]:
         """From the orders part + k + 1 and part + k to one less, and Neumann's sum so far."""
         even, j = on & equal(remainder(k, 2.0), 0), 0.5 * k
         total = total + where(even, where(equal(k, 0), last_weight, (part + k) * weight) * at, 0.0)
         divisor = part + j - 1
         weight = where(even & (k > 0), weight * j / where(equal(divisor, 0), 1.0, divisor), weight)
-        found, second = where(equal(k, wanted), at, found), where(equal(k, 1), at, second)
+        value, second = where(equal(k, wanted), at, value), where(equal(k, 1), at, second)
         below = 2 * (part + k) / x * at - above
         goes = on & (k > 0)
         scale = where(goes & (absolute(below) > HUGE), 1 / HUGE, 1.0)
         after = (where(goes, at * scale, above), where(goes, below * scale, at))
-        return goes, k - 1.0, *after, weight, total * scale, found * scale, second * scale
+        return goes, k - 1.0, *after, weight, total * scale, value * scale, second * scale
 
     carry = (first >= 0, first, zero, zero + TINY, weight, zero, zero, zero)
-    _, _, _, at, _, total, found, second = until_settled(down, carry, MOST_ORDERS)
+    _, _, _, at, _, total, value, second = until_settled(down, carry, MOST_ORDERS)
     scale = where(equal(part, 0), 1.0, power(0.5 * x, part)) / total
     # below 0: the recurrence goes on from the orders part and part + 1
     lower = maximum(-whole, 0.0)
@@ -346,7 +346,7 @@ def _by_recurrence(v: Variable, x: Variable) -> Variable:
 
     first_two = (lower > 0, 0.0, second * scale, at * scale)
     negative = until_settled(further, first_two, MOST_ORDERS)[3]
-    return where(whole < 0, negative, found * scale)
+    return where(whole < 0, negative, value * scale)
 
 
 def _j_of_positive(v: Variable, x: Variable) -> Variable:
@@ -372,12 +372,12 @@ def _j(v: Variable, x: Variable) -> Variable:
     inside = isfinite(v) & isfinite(x) & (a > 0) & ((x > 0) | whole)
     # for whole orders J of -v is J of v, but for the sign of odd ones
     order = where(inside, where(whole, absolute(v), v), 1.0)
-    found = _j_of_positive(order, where(inside, a, 1.0))
+    value = _j_of_positive(order, where(inside, a, 1.0))
     turned = equal(remainder(v, 2.0), 1) & logical_not(equal(x < 0, v < 0))
-    found = where(turned, -found, found)
+    value = where(turned, -value, value)
     at_zero = where(equal(v, 0), 1.0, where((v > 0) | whole, 0.0, np.inf))
     ends = where(equal(x, 0), at_zero, where(equal(a, np.inf) & ((x > 0) | whole), 0.0, np.nan))
-    return where(inside, found, where(isfinite(v) & logical_not(isnan(x)), ends, np.nan))
+    return where(inside, value, where(isfinite(v) & logical_not(isnan(x)), ends, np.nan))
 
 
 def _slope_of_j(v: Variable, x: Variable) -> Variable:

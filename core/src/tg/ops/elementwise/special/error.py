@@ -173,10 +173,10 @@ def quantile(
         size = s + LN2 if halved else s
     r = sqrt(where(near, 1.0, size))
     b = minimum(r, TOO_FAR)
-    found = polynomial((b - MIDDLE) / (b + MIDDLE), numbers.tail)
+    value = polynomial((b - MIDDLE) / (b + MIDDLE), numbers.tail)
     if numbers.far:
-        found = where(r > FAR, polynomial((b - FAR_MIDDLE) / (b + FAR_MIDDLE), numbers.far), found)
-    return where(near, centre, copysign(r * found, q))
+        value = where(r > FAR, polynomial((b - FAR_MIDDLE) / (b + FAR_MIDDLE), numbers.far), value)
+    return where(near, centre, copysign(r * value, q))
 
 
 def _erfinv(x: Variable) -> Variable:

@@ -111,11 +111,11 @@ def _of_positive(x: Variable, a: Variable) -> Variable:
 def _gammaln(x: Variable) -> Variable:
     a = absolute(x)
     left = x < -0.25
-    found = _of_positive(where(left, a, x), a)
+    value = _of_positive(where(left, a, x), a)
     size = absolute(sin(np.pi * (a - rint(a))))
-    reflected = LOG_PI - log(a * where(left, size, 1.0)) - found
+    reflected = LOG_PI - log(a * where(left, size, 1.0)) - value
     pole = logical_or(equal(a, np.inf), left & equal(size, 0))
-    return where(pole, np.inf, where(left, reflected, found))
+    return where(pole, np.inf, where(left, reflected, value))
 
 
 def _digamma(x: Variable) -> Variable:
@@ -129,13 +129,13 @@ def _digamma(x: Variable) -> Variable:
     far = log(where(low, 4.0, a)) - (j * j * polynomial(j * j, SERIES) + j * 0.5)
     t = where(low, where(below, a + 1, where(above, a - 1, a)), 2.0)
     step = where(below, -i, where(above, i, 0.0))
-    found = where(low, ((t - ZERO) - ZERO_REST) * NEAR.at(t - 1, polynomial) + step, far)
+    value = where(low, ((t - ZERO) - ZERO_REST) * NEAR.at(t - 1, polynomial) + step, far)
     r = x - rint(x)
     size = absolute(r)
     beyond = size > 0.25
     u = tan(np.pi * where(beyond, 0.5 - size, size))
     slope = np.pi * copysign(where(beyond, u, 1 / where(equal(u, 0), 1.0, u)), r)
-    return where(left, where(equal(r, 0), np.nan, found - slope), found)
+    return where(left, where(equal(r, 0), np.nan, value - slope), value)
 
 
 def digamma_step(x: Variable, m: Variable) -> Variable:
@@ -172,9 +172,9 @@ def _trigamma(x: Variable) -> Variable:
     b, c, d = ((where(low, a, 0.0) + k) * (where(low, a, 0.0) + k) for k in (1.0, 2.0, 3.0))
     j = 1 / where(low, a, 1.0)  # whose cube is in the derivative, where that of 1 / a^2 by itself is 1 / a^4
     near = j * j + (far + (b * c + d * (b + c)) / (b * c * d))
-    found = where(low, near, far)
+    value = where(low, near, far)
     u = np.pi / where(left, sin(np.pi * (x - rint(x))), 1.0)
-    return where(left, u * u - found, found)
+    return where(left, u * u - value, value)
 
 
 def is_whole(x: Variable) -> Variable:

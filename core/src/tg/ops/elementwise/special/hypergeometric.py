@@ -121,10 +121,10 @@ def _inside(a: Any, b: Any, c: Any, z: Variable) -> Any:
     ordered = value_of(a) <= value_of(b)
     a, b = choose(ordered, a, b), choose(ordered, b, a)
     at = _Given(a, b, c, c - a, c - b, c - b - a, z, (value_of(c) <= 0) & is_whole(value_of(c)))
-    found = _by_connection(at)
-    found = _by_pair(found, at, first=True)
-    found = _by_pair(found, at, first=False)
-    return _by_steps(_by_z(found, at), at).value
+    best = _by_connection(at)
+    best = _by_pair(best, at, first=True)
+    best = _by_pair(best, at, first=False)
+    return _by_steps(_by_z(best, at), at).value
 
 
 def _by_connection(at: _Given) -> _Found:
@@ -152,7 +152,7 @@ def _by_connection(at: _Given) -> _Found:
     return _Found(value, where(far, loss, np.nan))
 
 
-def _by_pair(found: _Found, at: _Given, *, first: bool) -> _Found:
+def _by_pair(best: _Found, at: _Given, *, first: bool) -> _Found:
     """F by one of two series of z, or of z / (z - 1), that Euler's transformation leads to; first the better one."""
     a, b, c, c_a, c_b, rest, z, at_pole = at
     below = z < 0
@@ -165,35 +165,35 @@ def _by_pair(found: _Found, at: _Given, *, first: bool) -> _Found:
     q = choose(second, c_a, choose(below, c_b, b))
     exponent = choose(below, -p, choose(second, rest, 0.0))
     w = where(below, z / (z - 1.0), z)
-    tried = found.is_poor() & (w < FARTHEST) & logical_not(at_pole)
-    return _after_series(found, tried, (p, q, c, w), exponent, z)
+    tried = best.is_poor() & (w < FARTHEST) & logical_not(at_pole)
+    return _after_series(best, tried, (p, q, c, w), exponent, z)
 
 
-def _by_z(found: _Found, at: _Given) -> _Found:
+def _by_z(best: _Found, at: _Given) -> _Found:
     """F by the series of z < 0, or one that ends, which Euler's transformation may lead to."""
     a, b, c, c_a, c_b, rest, z, at_pole = at
     ends, ends_too = (_is_pole(value_of(x)) | _is_pole(value_of(y)) for x, y in ((a, b), (c_a, c_b)))
     plain = ends | (z > BELOW)
-    tried = found.is_poor() & where(z < 0, plain | ends_too, ends & (at_pole | (z >= 1)))
+    tried = best.is_poor() & where(z < 0, plain | ends_too, ends & (at_pole | (z >= 1)))
     operands = choose(plain, a, c_a), choose(plain, b, c_b), c, z
-    return _after_series(found, tried, operands, choose(plain, 0.0, rest), z)
+    return _after_series(best, tried, operands, choose(plain, 0.0, rest), z)
 
 
-def _after_series(found: _Found, tried: Variable, operands: tuple[Any, ...], exponent: Any, z: Variable) -> _Found:
+def _after_series(best: _Found, tried: Variable, operands: tuple[Any, ...], exponent: Any, z: Variable) -> _Found:
     """The better one of what was found and a series times a power of 1 - z."""
     a, b, c, w = (choose(tried, v, x) for v, x in zip(operands, (0.7, 1.0, 2.0, 0.0), strict=True))
     value, loss = _series(a, b, c, w, tried & logical_not(equal(w, 0)))
     power = power_of(1.0 - where(tried & (z < 1), z, 0.0), choose(tried, exponent, 0.0))
-    return found.or_else(tried, _Found(power * value, loss))
+    return best.or_else(tried, _Found(power * value, loss))
 
 
-def _by_steps(found: _Found, at: _Given) -> _Found:
+def _by_steps(best: _Found, at: _Given) -> _Found:
     """F by its Taylor series from place to place, each of which is short enough for no terms to cancel.
 
     Their recurrence is what the differential equation says. F is stable from 0 on where c > 0: the other solution,
     which is of z^(1 - c), falls behind.
     """
-    tried = logical_not(found.loss <= STEPPED) & (value_of(at.c) > 0) & (at.z > FIRST) & (at.z < FARTHEST)
+    tried = logical_not(best.loss <= STEPPED) & (value_of(at.c) > 0) & (at.z > FIRST) & (at.z < FARTHEST)
     a, b, c, z = (choose(tried, v, x) for v, x in zip((at.a, at.b, at.c, at.z), (0.7, 1.0, 2.0, 0.25), strict=True))
     product, total = a * b, a + b + 1.0
     size, falls = absolute(value_of(product)), value_of(total)
@@ -233,7 +233,7 @@ def _by_steps(found: _Found, at: _Given) -> _Found:
     start = (away, z * 0.0, begin, h, value, first, choose(away, value + first, value), first)
     ended = until_settled(kept, start, MOST)
     value = choose(ended[0], ended[6] * np.nan, ended[6])
-    return found.or_else(tried, _Found(value, where(isnan(value_of(value)), np.inf, STEPPED)))
+    return best.or_else(tried, _Found(value, where(isnan(value_of(value)), np.inf, STEPPED)))
 
 
 def _sizes(x: Any, y: Any) -> Any:
@@ -257,19 +257,21 @@ def _is_polynomial(a: Variable, b: Variable, c: Variable) -> Variable:
 def _region(a: Variable, b: Variable, c: Variable, z: Variable) -> tuple[Variable, Variable]:
     """Where operands are finite and F is defined, and where it is computed by series."""
     ends = _is_polynomial(a, b, c)
-    known = isfinite(a) & isfinite(b) & isfinite(c) & (ends | logical_not(_is_pole(c)))
-    return known, known & ((z < 1) | (ends & (z > 1))) & isfinite(z)
+    is_defined = isfinite(a) & isfinite(b) & isfinite(c) & (ends | logical_not(_is_pole(c)))
+    return is_defined, is_defined & ((z < 1) | (ends & (z > 1))) & isfinite(z)
 
 
 def _hyp2f1(a: Variable, b: Variable, c: Variable, z: Variable) -> Variable:
-    known, inside = _region(a, b, c, z)
-    infinite = known & equal(z, -np.inf)
+    is_defined, inside = _region(a, b, c, z)
+    infinite = is_defined & equal(z, -np.inf)
     here = inside | infinite
     p, q, r, at = (where(here, v, x) for v, x in ((a, 1.0), (b, 1.0), (c, 2.0), (maximum(z, -LAST), 0.0)))
     at = where(inside, z, at)
-    found = _inside(p, q, r, at)
-    one = where(known & equal(z, 1), _at_one(*(where(known, v, x) for v, x in ((a, 0.5), (b, 0.5), (c, 2.0)))), np.nan)
-    return where(inside, found, where(infinite, _at_infinity(p, q, r, found), one))
+    value = _inside(p, q, r, at)
+    one = where(
+        is_defined & equal(z, 1), _at_one(*(where(is_defined, v, x) for v, x in ((a, 0.5), (b, 0.5), (c, 2.0)))), np.nan
+    )
+    return where(inside, value, where(infinite, _at_infinity(p, q, r, value), one))
 
 
 def _at_one(a: Variable, b: Variable, c: Variable) -> Variable:
@@ -308,12 +310,12 @@ def _along(a: Variable, b: Variable, c: Variable, z: Variable, *slopes: Variable
     Where c is a pole, and beyond 1, there is one only if F stays a polynomial.
     """
     directions = [slopes[k : k + 3] for k in range(0, len(slopes), 3)]
-    known, _ = _region(a, b, c, z)
+    is_defined, _ = _region(a, b, c, z)
     for slope in slopes:
-        known = known & isfinite(slope)
+        is_defined = is_defined & isfinite(slope)
     ends, free = _stays_polynomial(a, b, c, directions), logical_not(_is_pole(c))
-    at_one = known & free & equal(z, 1) & (c - a - b > 0)
-    inside = known & isfinite(z) & (ends | (free & (z < 1))) & logical_not(at_one)
+    at_one = is_defined & free & equal(z, 1) & (c - a - b > 0)
+    inside = is_defined & isfinite(z) & (ends | (free & (z < 1))) & logical_not(at_one)
     here = inside | at_one
     p, q, r = (
         along(where(here, v, x), *(where(here, direction[k], 0.0) for direction in directions))
@@ -321,7 +323,7 @@ def _along(a: Variable, b: Variable, c: Variable, z: Variable, *slopes: Variable
     )
     value = _inside(p, q, r, where(inside, z, 0.0))
     one = _gauss_quotient(*(choose(at_one, v, x) for v, x in zip((p, q, r), (0.5, 0.5, 2.0), strict=True)))
-    at_infinity = where(known & equal(z, -np.inf) & (minimum(a, b) > 0), 0.0, np.nan)
+    at_infinity = where(is_defined & equal(z, -np.inf) & (minimum(a, b) > 0), 0.0, np.nan)
     return where(inside, parts_of(value)[-1], where(at_one, parts_of(one)[-1], at_infinity))
 
 

@@ -95,9 +95,9 @@ def _share(a: Variable, x: Variable, log_tail: Variable) -> Variable:
     """The density of x over a tail, of which the logarithm is given."""
     inside = (x > 0) & isfinite(x)
     ready = where(inside, x, 1.0)
-    found = exp_of(log_gamma_density(a, ready) - log_of(ready) - where(inside, log_tail, 0.0))
+    share = exp_of(log_gamma_density(a, ready) - log_of(ready) - where(inside, log_tail, 0.0))
     at_end = where(equal(x, np.inf), 0.0, _density(a, where(equal(x, np.inf), 1.0, x)))
-    return where(inside, found, at_end)
+    return where(inside, share, at_end)
 
 
 def _share_of_lower(a: Variable, x: Variable) -> Variable:
@@ -208,10 +208,10 @@ def _newton(tail: Any, target: Any, start: Any, low: Any) -> Any:
     goal = log_of(target)
 
     def step(going: Any, t: Any) -> tuple[Any, ...]:
-        found, slope = tail(t)
-        there = (found > 0) & logical_not(equal(slope, 0))
-        rest = log_of(where(there, found, 1.0)) - goal
-        move = maximum(where(there, rest * found / where(there, slope, 1.0), where(low, -0.5, 0.5)), -1.0)
+        value, slope = tail(t)
+        there = (value > 0) & logical_not(equal(slope, 0))
+        rest = log_of(where(there, value, 1.0)) - goal
+        move = maximum(where(there, rest * value / where(there, slope, 1.0), where(low, -0.5, 0.5)), -1.0)
         after = where(going, t - move, t)
         exact = there & (absolute(rest) <= 8 * DIGIT * (1 + absolute(goal)))
         return going & logical_not(exact) & (absolute(move) > 4 * DIGIT * (1 + absolute(after))), after
@@ -241,9 +241,9 @@ def _inverse_of_gamma(a: Variable, p: Variable, q: Variable) -> Variable:
     return where(inside, x - last, np.nan)
 
 
-def _ends(found: Variable, a: Variable, p: Variable, low: float, high: float) -> Variable:
+def _ends(value: Variable, a: Variable, p: Variable, low: float, high: float) -> Variable:
     """What an inverse is at p = 0 and p = 1."""
-    return where((a >= 0) & equal(p, 0), low, where((a >= 0) & equal(p, 1), high, found))
+    return where((a >= 0) & equal(p, 0), low, where((a >= 0) & equal(p, 1), high, value))
 
 
 def _per(x: Variable) -> Variable:
@@ -271,13 +271,13 @@ def _is_inside(a: Variable, b: Variable, x: Variable) -> Variable:
 def _betainc(a: Variable, b: Variable, x: Variable) -> Variable:
     inside = _is_inside(a, b, x)
     ready = where(inside, x, 0.5)
-    found = beta_tails(where(inside, a, 1.0), where(inside, b, 1.0), ready, 1.0 - ready)[0]
+    value = beta_tails(where(inside, a, 1.0), where(inside, b, 1.0), ready, 1.0 - ready)[0]
     # where a is 0 or b infinite all is at 0, where b is 0 or a infinite all at 1
     low, high = equal(a, 0) | equal(b, np.inf), equal(b, 0) | equal(a, np.inf)
     ends = low | high | equal(x, 0) | equal(x, 1)
-    known = (a >= 0) & (b >= 0) & (x >= 0) & (x <= 1) & ends & logical_not(low & high)
+    is_limit = (a >= 0) & (b >= 0) & (x >= 0) & (x <= 1) & ends & logical_not(low & high)
     top = equal(x, 1) | (low & (x > 0))
-    return where(inside, found, where(known, where(top, 1.0, 0.0), np.nan))
+    return where(inside, value, where(is_limit, where(top, 1.0, 0.0), np.nan))
 
 
 def _slope_of_beta(a: Variable, b: Variable, x: Variable, *directions: tuple[Any, Any]) -> Variable:
@@ -359,9 +359,9 @@ def _is_inside_by_odds(a: Variable, b: Variable, w: Variable) -> Variable:
 
 def _log_tail(a: Variable, b: Variable, w: Variable) -> Variable:
     inside = _is_inside_by_odds(a, b, w)
-    found = log_beta_tail_of(*(where(inside, v, 1.0) for v in (a, b, w)))
-    known = _is_inside(a, b, where(w >= 0, 0.5, w))
-    return where(inside, found, where(known, where(w > 0, -np.inf, 0.0), np.nan))
+    value = log_beta_tail_of(*(where(inside, v, 1.0) for v in (a, b, w)))
+    is_limit = _is_inside(a, b, where(w >= 0, 0.5, w))
+    return where(inside, value, where(is_limit, where(w > 0, -np.inf, 0.0), np.nan))
 
 
 def _slope_of_log_tail(a: Variable, b: Variable, w: Variable, *directions: tuple[Any, Any]) -> Variable:

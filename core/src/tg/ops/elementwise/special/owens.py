@@ -47,8 +47,8 @@ def _owens_t(h: Variable, a: Variable) -> Variable:
     total, _ = scan(add, height * 0, (as_variable(PLACES), as_variable(WEIGHTS)))
     inner = total * (0.5 * top) * exp(-0.5 * square) / (2 * math.pi)
     p, q = 0.5 * erfc(size * ROOT_HALF), 0.5 * erfc(height * ROOT_HALF)
-    found = copysign(where(steep, 0.5 * (p + q) - p * q - inner, inner), a)
-    return where(isnan(h) | isnan(a), np.nan, found)
+    value = copysign(where(steep, 0.5 * (p + q) - p * q - inner, inner), a)
+    return where(isnan(h) | isnan(a), np.nan, value)
 
 
 def _slope_in_a(h: Variable, a: Variable) -> Variable:

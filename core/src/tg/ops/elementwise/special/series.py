@@ -88,13 +88,13 @@ def interpreted(expansion: Callable[..., Variable], *, of_vectors: bool = False)
         graph = graphs.get(dtypes)
         if graph is None:
             graph = graphs[dtypes] = made(dtypes)
-        given, shape = arrays, None
+        vectors, shape = arrays, None
         if of_vectors:
             shape = np.broadcast_shapes(*(a.shape for a in arrays))
-            given = tuple([np.broadcast_to(a, shape).reshape(-1) for a in arrays])
+            vectors = tuple([np.broadcast_to(a, shape).reshape(-1) for a in arrays])
         with np.errstate(all="ignore"):
-            (found,), _ = graph.run(given)
-        return found if shape is None else found.reshape(shape)  # type: ignore[no-any-return]
+            (result,), _ = graph.run(vectors)
+        return result if shape is None else result.reshape(shape)  # type: ignore[no-any-return]
 
     return reference
 
@@ -143,5 +143,5 @@ def exp_of_square(a: Variable, factor: float) -> Variable:
     high = floor(a * SPLIT) * (1 / SPLIT)
     rest = ((a - high) * (a + high)) * factor
     e = exp((high * high) * factor)
-    found = e + e * (rest * (1 + rest * (0.5 + rest * (1 / 6))))
-    return found if factor < 0 else where(e < np.inf, found, e)
+    value = e + e * (rest * (1 + rest * (0.5 + rest * (1 / 6))))
+    return value if factor < 0 else where(e < np.inf, value, e)

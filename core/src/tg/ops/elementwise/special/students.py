@@ -151,14 +151,14 @@ def _is_inner(n: Variable, z: Variable) -> Variable:
 
 def _stdtr(n: Variable, t: Variable) -> Variable:
     z, some = absolute(t), n > 0
-    centre, known = equal(t, 0), some & (z < np.inf)
+    centre, finite = equal(t, 0), some & (z < np.inf)
     m = where(some, minimum(n, NORMAL), 1.0)
-    y = where(known & logical_not(centre), z, 1.0)
+    y = where(finite & logical_not(centre), z, 1.0)
     inner = _is_inner(m, y)
     part = exp_of(_log_part(m, y, inner))
-    found = where(inner, 0.5 + copysign(part, t), where(t < 0, part, 1 - part))
+    value = where(inner, 0.5 + copysign(part, t), where(t < 0, part, 1 - part))
     ends = where(some & equal(z, np.inf), where(t > 0, 1.0, 0.0), np.nan)
-    return where(known, where(centre, 0.5, found), ends)
+    return where(finite, where(centre, 0.5, value), ends)
 
 
 def _log_lower(n: Variable, t: Variable) -> Variable:
@@ -190,9 +190,9 @@ def _slope_of_log_density(n: Variable, t: Variable) -> Variable:
 def _slope_in_n(n: Variable, t: Variable) -> Variable:
     """The derivative of the distribution function in n."""
     z = absolute(t)
-    known = (n > 0) & (n < NORMAL) & (z < np.inf)
+    finite = (n > 0) & (n < NORMAL) & (z < np.inf)
     centre = equal(t, 0)
-    m, y = where(known, n, 1.0), where(known & logical_not(centre), z, 1.0)
+    m, y = where(finite, n, 1.0), where(finite & logical_not(centre), z, 1.0)
     inner = _is_inner(m, y)
     part = exp_of(_log_part(m, y, inner))
     hill, far = _regions(m, y, inner)
@@ -206,10 +206,10 @@ def _slope_in_n(n: Variable, t: Variable) -> Variable:
     of_inner = log_beta_tail_db(a, b, w) * 0.5 + slope_by_odds(a, b, w) * w / k
     of_outer = log_beta_tail_da(a, b, w) * 0.5 - slope_by_odds(a, b, w) * w / k
     by_beta = part * where(inner, of_inner, -of_outer)
-    found = copysign(1.0, t) * where(hill, by_normal, where(far, by_series, by_beta))
+    value = copysign(1.0, t) * where(hill, by_normal, where(far, by_series, by_beta))
     # the derivative in t is right at the centre too
     middle = t * _density(n, t) * _slope_of_log_density(n, t)
-    return where(known, where(centre, middle, found), 0.0 * n * where(known, t, 0.0))
+    return where(finite, where(centre, middle, value), 0.0 * n * where(finite, t, 0.0))
 
 
 def _start(n: Variable, q: Variable) -> Variable:
@@ -232,8 +232,8 @@ def _solved(n: Variable, off: Variable, q: Variable) -> Variable:
 
     def step(going: Any, z: Any) -> tuple[Any, ...]:
         rest = _log_part(n, z, inner) - goal
-        found = rest + goal
-        slope = exp_of(student_log_density(n, z) + log_of(z) - found)
+        log_part = rest + goal
+        slope = exp_of(student_log_density(n, z) + log_of(z) - log_part)
         move = where(inner, rest, -rest) / where(slope > 0, slope, np.inf)
         after = where(going, minimum(z * exp_of(-maximum(minimum(move, STEP), -STEP)), HUGE), z)
         return going & (absolute(move) > SETTLED), after
@@ -262,9 +262,9 @@ def _stdtrit(n: Variable, p: Variable) -> Variable:
     q, m = where(inside, minimum(p, 1 - p), INNER), where(inside & logical_not(large), n, 1.0)
     z = _solved(m, absolute(where(inside, off, INNER)), q)
     by_normal = _by_cornish(where(inside & large, minimum(n, NORMAL), CORNISH), ndtri(where(inside, p, 0.5)))
-    found = where(large, by_normal, where(equal(off, 0), 0.0, copysign(z, off)))
+    value = where(large, by_normal, where(equal(off, 0), 0.0, copysign(z, off)))
     ends = where((n > 0) & equal(p, 0), -np.inf, where((n > 0) & equal(p, 1), np.inf, np.nan))
-    return where(inside, found, ends)
+    return where(inside, value, ends)
 
 
 def _reciprocal_of_density(n: Variable, t: Variable) -> Variable:

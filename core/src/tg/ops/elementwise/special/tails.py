@@ -188,20 +188,20 @@ def _quotient_of_recurrence(first: tuple[Any, ...], terms: Any, going: Any) -> t
     Returns:
         both, and which elements go on still.
     """
-    *given, start = first
+    *state, start = first
     zero = start * 0.0
 
-    def step(going: Any, n: Any, p: Any, q: Any, p_before: Any, q_before: Any, *given: Any) -> tuple[Any, ...]:
-        numerator, denominator, *given_next = terms(n, *given)
+    def step(going: Any, n: Any, p: Any, q: Any, p_before: Any, q_before: Any, *state: Any) -> tuple[Any, ...]:
+        numerator, denominator, *given_next = terms(n, *state)
         p_next = p * denominator + p_before * numerator
         q_next = q * denominator + q_before * numerator
         moved = going & _quotient_has_moved(p_next, q_next, p, q)
         scale = where(absolute(value_of(p_next)) > HUGE, 1 / HUGE, 1.0)
         after = (p_next * scale, q_next * scale, p * scale, q * scale)
-        kept = (choose(going, x, y) for x, y in zip(after, (p, q, p_before, q_before), strict=True))
-        return moved, n + 1.0, *kept, *given_next
+        carries = (choose(going, x, y) for x, y in zip(after, (p, q, p_before, q_before), strict=True))
+        return moved, n + 1.0, *carries, *given_next
 
-    ended = until_settled(step, (going, 1.0, start, zero + 1.0, zero + 1.0, zero, *given))
+    ended = until_settled(step, (going, 1.0, start, zero + 1.0, zero + 1.0, zero, *state))
     return ended[2], ended[3], ended[0]
 
 
@@ -292,10 +292,10 @@ def log_gamma_tails(a: Any, x: Any) -> tuple[Any, Any]:
     by_series = front - log(a) + log(by_series)
     by_fraction = front + log(choose(fraction, by_fraction, 1.0))
     of_q = fraction | (near & above)
-    found = choose(near, by_temme, choose(fraction, by_fraction, by_series))
-    other = log1p(-exp(found))
+    log_tail = choose(near, by_temme, choose(fraction, by_fraction, by_series))
+    other = log1p(-exp(log_tail))
     of_small = log(choose(small, by_small, 1.0))
-    return choose(of_q, other, found), choose(of_q, found, choose(small, of_small, other))
+    return choose(of_q, other, log_tail), choose(of_q, log_tail, choose(small, of_small, other))
 
 
 def _front_in_parts(a: Any, b: Any, x: Any, y: Any) -> tuple[Any, Any]:
@@ -331,8 +331,8 @@ def _fraction_of_beta(a: Any, b: Any, x: Any, y: Any) -> Any:
 def beta_tails(a: Any, b: Any, x: Any, y: Any) -> tuple[Any, Any]:
     """I(x; a, b) and 1 - I for finite a > 0 and b > 0, and x in (0, 1), y = 1 - x; a and b may be dual numbers."""
     above, *smaller = _smaller_tail(a, b, x, y)
-    found = beta_front(*smaller) * _fraction_of_beta(*smaller)
-    return choose(above, 1.0 - found, found), choose(above, found, 1.0 - found)
+    tail = beta_front(*smaller) * _fraction_of_beta(*smaller)
+    return choose(above, 1.0 - tail, tail), choose(above, tail, 1.0 - tail)
 
 
 def _smaller_tail(a: Any, b: Any, x: Any, y: Any) -> tuple[Any, ...]:

@@ -63,9 +63,9 @@ def _zeta(s: Variable, q: Variable) -> Variable:
     inside = where(logical_and(left, part > 0), part, 0.5)
     first = _of_positive(safe, where(left, inside, q))
     others = _of_positive(safe, 1 - inside) - _of_positive(safe, 1 - where(left, q, 0.0))
-    found = where(left, where(pole, np.inf, first + _parity(safe) * others), first)
+    value = where(left, where(pole, np.inf, first + _parity(safe) * others), first)
     defined = logical_or(q >= 0, logical_or(pole, is_whole(s)))
-    return where(s > 1, where(defined, found, np.nan), where(equal(s, 1), where(equal(q, q), np.inf, q), np.nan))
+    return where(s > 1, where(defined, value, np.nan), where(equal(s, 1), where(equal(q, q), np.inf, q), np.nan))
 
 
 def _slope_in_power(s: Variable, q: Variable, order: int) -> Variable:
@@ -81,8 +81,8 @@ def _slope_in_power(s: Variable, q: Variable, order: int) -> Variable:
 def _polygamma(n: Variable, x: Variable) -> Variable:
     order = where(n >= 2, n, 2.0)
     size = gamma(order + 1) * _zeta(order + 1, x)
-    found = where(equal(n, 0), digamma(x), where(equal(n, 1), trigamma(x), -_parity(order) * size))
-    return where(logical_and(is_whole(n), n >= 0), found, np.nan)
+    value = where(equal(n, 0), digamma(x), where(equal(n, 1), trigamma(x), -_parity(order) * size))
+    return where(logical_and(is_whole(n), n >= 0), value, np.nan)
 
 
 zeta_dss = special(

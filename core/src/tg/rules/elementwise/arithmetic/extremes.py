@@ -108,10 +108,10 @@ def _ineffective(dtype_limits: bool) -> Any:
 
     def apply(node: Apply, outputs: Any) -> Any:
         (y,) = outputs
-        found = _limited(y)
-        if found is None:
+        match = _limited(y)
+        if match is None:
             return None
-        x, (lower, upper) = found
+        x, (lower, upper) = match
         low, high = _bounds(y.type.dtype)
         if not dtype_limits:
             low, high = (0, np.inf) if is_float(y.type.dtype) and is_nonnegative(x) else (-np.inf, np.inf)

@@ -40,10 +40,10 @@ def _twice_by_constants(y: Variable) -> tuple[Divided, Divided] | None:
 def _quotient_of_quotient(node: Apply, outputs: Any) -> Variable | None:
     """(x // b) // c as x // (b * c), for positive b and c whose product the dtype holds."""
     (y,) = outputs
-    found = _twice_by_constants(y)
-    if found is None:
+    divisions = _twice_by_constants(y)
+    if divisions is None:
         return None
-    inner, outer = found
+    inner, outer = divisions
     c = constant(outer[1] * inner[1], y.type.dtype)
     if c is None or exact(c) != outer[1] * inner[1]:
         return None
@@ -53,10 +53,10 @@ def _quotient_of_quotient(node: Apply, outputs: Any) -> Variable | None:
 def _remainder_of_remainder(node: Apply, outputs: Any) -> Variable | None:
     """(x % b) % c as x % c where c divides b, and as x % b where b divides or is below c."""
     (y,) = outputs
-    found = _twice_by_constants(y)
-    if found is None:
+    divisions = _twice_by_constants(y)
+    if divisions is None:
         return None
-    (x, b), (rest, c) = found
+    (x, b), (rest, c) = divisions
     if b <= c:
         return rest
     return remainder(x, node.inputs[1]) if b % c == 0 else None

@@ -75,10 +75,10 @@ def _power_of_power(node: Apply, outputs: Any) -> Variable | None:
 
 def _root_of_power(node: Apply, outputs: Any) -> Variable | None:
     """sqrt(x**n) as |x|**(n / 2) for an even n."""
-    found = exponent_of(node.inputs[0])
-    if found is None or not is_float(outputs[0].type.dtype):
+    match = exponent_of(node.inputs[0])
+    if match is None or not is_float(outputs[0].type.dtype):
         return None
-    x, n = found
+    x, n = match
     if n % 2:
         return None
     return raised(x if n % 4 == 0 else absolute(x), Fraction(n, 2), outputs[0])
@@ -93,16 +93,16 @@ def _power_of_signed(node: Apply, outputs: Any) -> Variable | None:
     even = number % 2 == 0
     if not (is_made_by(y, negative) or (is_made_by(y, absolute) and even)) or not is_float(y.inputs[0].type.dtype):
         return None
-    found = power(y.inputs[0], n)
-    return found if even else negative(found)
+    value = power(y.inputs[0], n)
+    return value if even else negative(value)
 
 
 def _power_of_root(node: Apply, outputs: Any) -> Variable | None:
     """sqrt(x)**n as x**(n / 2), where x is not below 0."""
-    found = exponent_of(outputs[0])
-    if found is None or not is_float(outputs[0].type.dtype):
+    match = exponent_of(outputs[0])
+    if match is None or not is_float(outputs[0].type.dtype):
         return None
-    (x,), n = found[0].inputs, found[1]
+    (x,), n = match[0].inputs, match[1]
     keeps = is_not_negative(x) or (n > 0 and is_nonnegative(x))  # sqrt(-0.0)**-3 is -inf
     return raised(x, Fraction(n) / 2, outputs[0]) if keeps and n != 2 else None
 
@@ -118,12 +118,12 @@ def _small_power(node: Apply, outputs: Any) -> Any:
         return None
     if not is_whole(count) and not is_not_negative(x):
         return None
-    found = _by_squares(x, int(count))
+    value = _by_squares(x, int(count))
     if not is_whole(count):
         root: Variable = sqrt(x)
-        found = root if found is None else multiply(found, root)
-    assert found is not None
-    return found if n > 0 else divide(1, found)
+        value = root if value is None else multiply(value, root)
+    assert value is not None
+    return value if n > 0 else divide(1, value)
 
 
 def _one_to_power(node: Apply, outputs: Any) -> Any:
@@ -132,15 +132,15 @@ def _one_to_power(node: Apply, outputs: Any) -> Any:
 
 def _by_squares(x: Variable, n: int) -> Variable | None:
     """x**n by squaring and multiplying, None for n = 0."""
-    found: Variable | None = None
+    product: Variable | None = None
     factor = x
     while n:
         if n & 1:
-            found = factor if found is None else multiply(found, factor)
+            product = factor if product is None else multiply(product, factor)
         n >>= 1
         if n:
             factor = square(factor)
-    return found
+    return product
 
 
 def _exact_power_half(x: Any) -> Variable:

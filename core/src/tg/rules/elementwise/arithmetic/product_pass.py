@@ -100,10 +100,10 @@ class Products:
 
 def _whole_power(v: Variable) -> tuple[Variable, int] | None:
     """The base and the exponent of a power with a whole exponent above 0."""
-    found = exponent_of(v)
-    if found is None or found[1] <= 0 or not is_whole(found[1]):
+    match = exponent_of(v)
+    if match is None or match[1] <= 0 or not is_whole(match[1]):
         return None
-    return found[0], int(found[1])
+    return match[0], int(match[1])
 
 
 class Factor:
@@ -164,9 +164,9 @@ class Product:
             x, y = v.inputs
             self._take_power(v, gate(self._bare(x, n), self._bare(y, n)), 1, n)
         else:
-            found = _whole_power(v)
-            assert found is not None
-            base, exponent = found
+            match = _whole_power(v)
+            assert match is not None
+            base, exponent = match
             self.cost += _cost_of_power(exponent)
             self._take_power(v, self._bare(base, n * exponent), exponent, n)
 
@@ -209,15 +209,15 @@ class Product:
 
     def scaled(self, x: Variable) -> Variable:
         """A value times the scale."""
-        found = self.scale.of(x, x)
-        assert found is not None  # it is in range
-        return found
+        multiple = self.scale.of(x, x)
+        assert multiple is not None  # it is in range
+        return multiple
 
     def constant(self) -> Variable:
         """The scale on its own."""
-        found = constant(self.scale.value, self.root.type.dtype)
-        assert found is not None  # it is in range
-        return found
+        scale = constant(self.scale.value, self.root.type.dtype)
+        assert scale is not None  # it is in range
+        return scale
 
 
 def _scale_of(v: Variable) -> Scale:
@@ -243,23 +243,23 @@ class Stripped:
     is left, multiplied in another order, might overflow or vanish.
     """
 
-    def __init__(self, found: Product, small: Place | None, cancelled: Mapping[int, int]) -> None:
-        self.found, self.small = found, small
+    def __init__(self, tree: Product, small: Place | None, cancelled: Mapping[int, int]) -> None:
+        self.found, self.small = tree, small
         self.left_out = {side: dict(cancelled) for side in (True, False)}
-        self.signs = {id(v): n for v, n in found.opened}
+        self.signs = {id(v): n for v, n in tree.opened}
         self.built: dict[int, Variable | Inverse | None] = {}
-        for v, _ in reversed(found.opened):
+        for v, _ in reversed(tree.opened):
             self.built[id(v)] = self._built(v)
 
     @property
     def result(self) -> Variable:
         """The tree with its constant."""
-        found, x = self.found, self.built[id(self.found.root)]
+        tree, x = self.found, self.built[id(self.found.root)]
         if x is None:
-            return found.constant()
+            return tree.constant()
         if isinstance(x, Inverse):
-            return divide(found.constant(), x.x)
-        return x if self.small is not None else found.scaled(x)
+            return divide(tree.constant(), x.x)
+        return x if self.small is not None else tree.scaled(x)
 
     def _built(self, v: Variable) -> Variable | Inverse | None:
         power = self.found.powers.get(id(v))
@@ -286,9 +286,9 @@ class Stripped:
     def _power(self, v: Variable, base: Variable, exponent: int) -> Variable | None:
         """A gate, or a power less what cancels of it."""
         left = exponent - self._leaves_out(base, self.signs[id(v)], exponent)
-        found = base if left == 1 else raised(base, left, v) if left else None
-        self.found.failed |= bool(left) and found is None
-        return found
+        rest = base if left == 1 else raised(base, left, v) if left else None
+        self.found.failed |= bool(left) and rest is None
+        return rest
 
     def _leaves_out(self, x: Variable, n: int, count: int) -> int:
         """How many of so many occurrences of a value above or below the line cancel."""
@@ -315,68 +315,68 @@ def _rebuilt(root: Variable, inside: Inside, *, unsafe: bool) -> Variable | None
     """The canonical product of a tree; None where no constant or sign has to move and nothing meets."""
     if function_of(root) is square or function_of(root) is power:
         return None
-    found = Product(root, inside)
-    if found.failed:
+    tree = Product(root, inside)
+    if tree.failed:
         return None
-    cancelled = _cancelled(found, unsafe=unsafe)
-    if _is_power(found):
-        (factor,) = found.factors.values()
+    cancelled = _cancelled(tree, unsafe=unsafe)
+    if _is_power(tree):
+        (factor,) = tree.factors.values()
         x = raised(factor.x, factor.counts[0], factor.x)
-        result = None if x is None else found.scaled(x)
+        result = None if x is None else tree.scaled(x)
     else:
-        small = None if cancelled or found.scale.value == -1 else _smaller(found)
-        if not (cancelled or _is_misplaced(found, small)):
+        small = None if cancelled or tree.scale.value == -1 else _smaller(tree)
+        if not (cancelled or _is_misplaced(tree, small)):
             return None
-        result = Stripped(found, small, cancelled).result
-    return None if found.failed else result
+        result = Stripped(tree, small, cancelled).result
+    return None if tree.failed else result
 
 
-def _is_power(found: Product) -> bool:
+def _is_power(tree: Product) -> bool:
     """Whether a tree is a power of one value, and cheaper as one."""
-    if not found.occurrences > 1 == len(found.factors):
+    if not tree.occurrences > 1 == len(tree.factors):
         return False
-    ((above, below),) = (factor.counts for factor in found.factors.values())
-    return not below and _cost_of_power(above) <= found.cost
+    ((above, below),) = (factor.counts for factor in tree.factors.values())
+    return not below and _cost_of_power(above) <= tree.cost
 
 
-def _cancelled(found: Product, *, unsafe: bool) -> dict[int, int]:
+def _cancelled(tree: Product, *, unsafe: bool) -> dict[int, int]:
     """How often values that may meet themselves stand both above and below the line, by their ids."""
-    return {id(f.x): f.common for f in found.factors.values() if f.common and (unsafe or is_finite_and_nonzero(f.x))}
+    return {id(f.x): f.common for f in tree.factors.values() if f.common and (unsafe or is_finite_and_nonzero(f.x))}
 
 
-def _smaller(found: Product) -> Place | None:
+def _smaller(tree: Product) -> Place | None:
     """Where an operand of a product is repeated in it, so that the constant costs less there.
 
     An operand that overflows with it makes NaN of a 0 that it is multiplied by: none is multiplied by more than it was.
     """
-    scale = size(found.scale.value)
-    for v, n in found.opened:
+    scale = size(tree.scale.value)
+    for v, n in tree.opened:
         fn = function_of(v)
         operands = () if n != 1 else v.inputs if fn is multiply else v.inputs[:1] if fn is divide else ()
         for k, u in enumerate(operands):
-            if is_scalar_constant(u) or is_shaped_like(u, found.root):
+            if is_scalar_constant(u) or is_shaped_like(u, tree.root):
                 continue
-            if found.whole or scale <= 1 or _stays_finite(u, scale, found):
+            if tree.whole or scale <= 1 or _stays_finite(u, scale, tree):
                 return v, k
     return None
 
 
-def _stays_finite(u: Variable, scale: Exact, found: Product) -> bool:
+def _stays_finite(u: Variable, scale: Exact, tree: Product) -> bool:
     """Whether a multiple of a value is infinite only where the value, or what was written of it, is.
 
     That of c / n is for a whole number n: the size of c / n is at most that of c, or infinite.
     """
-    if found.inside.has_factored(u) and scale <= size(_scale_of(u).value):
+    if tree.inside.has_factored(u) and scale <= size(_scale_of(u).value):
         return True
     c = exact(u.inputs[0]) if function_of(u) is divide else None
     return c is not None and holds(u.inputs[1], "whole") and is_normal(scale * c, u.type.dtype)
 
 
-def _is_misplaced(found: Product, small: Place | None) -> bool:
+def _is_misplaced(tree: Product, small: Place | None) -> bool:
     """Whether a tree has several constants and signs, or one that is not where it belongs."""
-    if found.scales + found.small_scales > 1:
+    if tree.scales + tree.small_scales > 1:
         return True
-    return found.scales == 1 and (small is not None or not _is_outermost(found.root))
+    return tree.scales == 1 and (small is not None or not _is_outermost(tree.root))
 
 
 def _is_outermost(root: Variable) -> bool:

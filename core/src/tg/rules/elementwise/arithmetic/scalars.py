@@ -38,8 +38,8 @@ class Format(NamedTuple):
 
 @functools.cache
 def _format(dtype: str) -> Format:
-    found = float_limits(dtype)
-    return Format(int(found.nmant) + 1, int(found.minexp), int(found.maxexp) - 1)
+    limits = float_limits(dtype)
+    return Format(int(limits.nmant) + 1, int(limits.minexp), int(limits.maxexp) - 1)
 
 
 def exact(v: Variable) -> Exact | None:
@@ -100,8 +100,8 @@ def _exponent(n: int, d: int) -> int:
 
 def is_normal(value: Exact, dtype: str) -> bool:
     """Whether a number, rounded to a floating dtype, neither overflows nor vanishes nor loses digits to underflow."""
-    found = rounded(value, dtype)
-    return found is not None and (not value or abs(found) >= math.ldexp(1, _format(dtype).least))
+    number = rounded(value, dtype)
+    return number is not None and (not value or abs(number) >= math.ldexp(1, _format(dtype).least))
 
 
 def constant(value: Exact, dtype: str) -> Constant | None:

@@ -29,9 +29,9 @@ def _absolute_of_multiple(node: Apply, outputs: Any) -> Variable | None:
     (y,) = node.inputs
     if y.type.dtype not in FLOATING or not any(map(is_scalar_constant, y.inputs)):
         return None
-    made: Any = y.op
+    op: Any = y.op
     x, c = y.inputs
-    return made(absolute(x), absolute(c))  # type: ignore[no-any-return]
+    return op(absolute(x), absolute(c))  # type: ignore[no-any-return]
 
 
 RULES = (

@@ -116,9 +116,9 @@ class Sum:
 
     def _distributes(self, v: Variable) -> bool:
         """Whether factors are multiplied into a value that is one, if it is."""
-        found = self.inside.has_factored(v)
-        self.can_distribute |= found
-        return found and self.distribute
+        has_factor = self.inside.has_factored(v)
+        self.can_distribute |= has_factor
+        return has_factor and self.distribute
 
     def _open(self, v: Variable, factor: Exact, stack: list[tuple[Variable, Exact]]) -> None:
         fn, x, c = function_of(v), v.inputs[0], v.inputs[-1]
@@ -151,7 +151,7 @@ class Sum:
     def largest(self) -> dict[int, Exact]:
         """By the ids of the terms the size of their largest multiple that the tree has as a value of its own."""
         alone: dict[int, tuple[int, Exact] | None] = {}
-        found: dict[int, Exact] = {}
+        sizes: dict[int, Exact] = {}
         for v in reversed(self.opened):
             fn = function_of(v)
             first, *rest = (alone[id(u)] if id(u) in alone else (id(u), 1) for u in v.inputs)
@@ -168,24 +168,24 @@ class Sum:
                 one = first[0], first[1] * (Fraction(1, _number(v)) if fn is divide else _number(v))
             alone[id(v)] = one
             if one is not None:
-                found[one[0]] = max(found.get(one[0], 1), size(one[1]))
-        return found
+                sizes[one[0]] = max(sizes.get(one[0], 1), size(one[1]))
+        return sizes
 
 
 class Plan:
     """Terms by their common factors and a constant: what a sum would cost, and how to write it."""
 
-    def __init__(self, found: Sum, entries: list[Entry], *, shares: bool = True) -> None:
-        self.dtype = found.dtype
-        self.value = nearest(int(found.constant), self.dtype) if is_integer(self.dtype) else found.constant
+    def __init__(self, tree: Sum, entries: list[Entry], *, shares: bool = True) -> None:
+        self.dtype = tree.dtype
+        self.value = nearest(int(tree.constant), self.dtype) if is_integer(self.dtype) else tree.constant
         self.groups = _by_factor(entries, self.dtype, shares=shares)
         self.failed = False
 
-    def keeps_apart(self, found: Sum) -> bool:
+    def keeps_apart(self, tree: Sum) -> bool:
         """Whether no infinities of opposite sign can meet where nothing was infinite, with large parts in front."""
         if is_integer(self.dtype):
             return True
-        large = self._large(found)
+        large = self._large(tree)
         if not large:
             return True
         sign = _sign_of([term for k in large for term in self.groups[k][2]])
@@ -206,13 +206,13 @@ class Plan:
         (x, _), *others = self.groups[k][2]
         return not others and sum(x is y for _, _, terms in self.groups for y, _ in terms) > 1
 
-    def _large(self, found: Sum) -> list[int]:
+    def _large(self, tree: Sum) -> list[int]:
         """The places of the groups that may be infinite where none of their terms is, and nothing that was written."""
         sizes: dict[int, Exact] | None = None
         large = []
         for k, (factor, divisor, terms) in enumerate(self.groups):
             if len(terms) == 1 and factor > divisor:
-                sizes = found.largest() if sizes is None else sizes
+                sizes = tree.largest() if sizes is None else sizes
                 if factor > divisor * sizes.get(id(terms[0][0]), 1):
                     large.append(k)
             elif len(terms) > 1:
@@ -322,34 +322,34 @@ def _is_multiple(v: Variable) -> bool:
 
 def _number(v: Variable) -> Exact:
     """The number that a multiple is one by."""
-    found = exact(v.inputs[1])
-    assert found is not None
-    return found
+    number = exact(v.inputs[1])
+    assert number is not None
+    return number
 
 
 def _rebuilt(root: Variable, inside: Inside, *, unsafe: bool) -> Variable | None:
     """The canonical sum of a tree; None where nothing is merged in it and nothing saved."""
     best, gain = None, 0
-    found: Sum | None = None
+    tree: Sum | None = None
     for distribute in (False, True):
-        if found is not None and not found.can_distribute:
+        if tree is not None and not tree.can_distribute:
             break
-        found = Sum(root, inside, distribute=distribute)
-        if not keeps_digits(found.constant, found.least, found.dtype):
+        tree = Sum(root, inside, distribute=distribute)
+        if not keeps_digits(tree.constant, tree.least, tree.dtype):
             continue
-        if found.given_up or (distribute and not found.distributed):
+        if tree.given_up or (distribute and not tree.distributed):
             continue
-        entries = found.entries(unsafe=unsafe)
-        plan = Plan(found, entries)
-        if not plan.keeps_apart(found):
-            plan = Plan(found, entries, shares=False)
-            if not plan.keeps_apart(found):
+        entries = tree.entries(unsafe=unsafe)
+        plan = Plan(tree, entries)
+        if not plan.keeps_apart(tree):
+            plan = Plan(tree, entries, shares=False)
+            if not plan.keeps_apart(tree):
                 continue
-        merges = not distribute and len(entries) < found.occurrences
-        if found.cost - plan.cost > gain - merges:
+        merges = not distribute and len(entries) < tree.occurrences
+        if tree.cost - plan.cost > gain - merges:
             written = plan.written()
             if written is not None:
-                best, gain = written, found.cost - plan.cost
+                best, gain = written, tree.cost - plan.cost
     return best
 
 

@@ -87,13 +87,13 @@ def replacements(view: View, kind: Kind, rebuild: Rebuild) -> Mapping[int, Varia
         rebuild: from a root and what is inside of trees to a replacement, None where the root stays.
     """
     inside = Inside(view, kind)
-    found: dict[int, Variable] = {}
+    by_id: dict[int, Variable] = {}
     for v in inside.roots:
         new = rebuild(v, inside)
         shaped = None if new is None else in_shape_of(new, v)
         if shaped is not None:
-            found[id(v)] = shaped
-    return found
+            by_id[id(v)] = shaped
+    return by_id
 
 
 def is_shaped_like(v: Variable, other: Variable) -> bool:

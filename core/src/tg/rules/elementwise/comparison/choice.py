@@ -88,8 +88,8 @@ def _joined_conditions(node: Apply, outputs: Any) -> Variable | None:
 def _decided_below(node: Apply, outputs: Any) -> Variable | None:
     """where(c, where(c, x, 0) * y, 0) as where(c, x * y, 0), and likewise through a few sums, products and signs."""
     c, x, y = node.inputs
-    made = _as_decided(x, c, MOST_BETWEEN)
-    return None if made is None else where(c, made, y)
+    inner = _as_decided(x, c, MOST_BETWEEN)
+    return None if inner is None else where(c, inner, y)
 
 
 def _as_decided(v: Variable, c: Variable, depth: int) -> Variable | None:
@@ -146,11 +146,11 @@ def _constant_choices(node: Apply, outputs: Any) -> Variable | None:
     choices = [v for v in node.inputs if not is_scalar_constant(v)]
     if any(v is not choices[0] for v in choices):
         return None
-    found = _choice(choices[0])
-    if found is None:
+    choice = _choice(choices[0])
+    if choice is None:
         return None
-    values = [_applied(op, [one if v is choices[0] else v for v in node.inputs]) for one in found[1:]]
-    return where(found[0], *values)
+    values = [_applied(op, [one if v is choices[0] else v for v in node.inputs]) for one in choice[1:]]
+    return where(choice[0], *values)
 
 
 def _choice(v: Variable) -> tuple[Variable, Any, Any] | None:

@@ -57,18 +57,18 @@ def _of_operand(node: Apply, outputs: Any) -> Variable | None:
     (y,) = node.inputs
     op: Any = node.op
     fn = op.fn
-    made: Any = y.apply
-    if isinstance(made.op, Cast):
-        (x,) = made.inputs
+    below: Any = y.apply
+    if isinstance(below.op, Cast):
+        (x,) = below.inputs
         widens = is_float(x.type.dtype) and has_values(y.type.dtype, x.type.dtype)
         return fn(x) if widens else None
-    inner = made.op.fn
+    inner = below.op.fn
     if is_complex(y.type.dtype):
-        return fn(made.inputs[0]) if inner in (negative, conjugate) else None
-    if inner in (KEEPS_NAN if fn is isnan else KEEPS_SIZE) and is_float(made.inputs[0].type.dtype):
-        return fn(made.inputs[0])  # type: ignore[no-any-return]
-    if fn is isnan and inner in SHIFTS_AND_SCALES and is_finite_and_nonzero(made.inputs[1]):
-        return fn(made.inputs[0])
+        return fn(below.inputs[0]) if inner in (negative, conjugate) else None
+    if inner in (KEEPS_NAN if fn is isnan else KEEPS_SIZE) and is_float(below.inputs[0].type.dtype):
+        return fn(below.inputs[0])  # type: ignore[no-any-return]
+    if fn is isnan and inner in SHIFTS_AND_SCALES and is_finite_and_nonzero(below.inputs[1]):
+        return fn(below.inputs[0])
     return None
 
 

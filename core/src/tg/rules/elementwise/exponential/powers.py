@@ -40,7 +40,7 @@ def _constant_power(node: Apply, outputs: Any) -> Variable | None:
 
 def _joined(view: View) -> Mapping[int, Variable]:
     """exp(x) * exp(y) as exp(x + y), where neither exponential is used elsewhere, or repeated."""
-    found: dict[int, Variable] = {}
+    replacements: dict[int, Variable] = {}
     for node in view.applies:
         join = JOINED.get(node.op)
         if join is None:
@@ -50,8 +50,8 @@ def _joined(view: View) -> Mapping[int, Variable]:
             if is_made_by(x, fn) and is_made_by(y, fn) and view.uses(x) == view.uses(y) == 1:
                 (v,) = view.results(node)
                 if is_float(v.type.dtype) and is_shaped_like(x, v) and is_shaped_like(y, v):
-                    found[id(v)] = fn(join(x.inputs[0], y.inputs[0]))
-    return found
+                    replacements[id(v)] = fn(join(x.inputs[0], y.inputs[0]))
+    return replacements
 
 
 RULES = (

@@ -82,26 +82,26 @@ def log_of_term(v: Variable) -> Variable | None:
 
 def logs_of_sum(v: Variable) -> list[Variable]:
     """The logarithms of the terms of exp(x) + exp(y) + ...; none where a value is not such a sum."""
-    found: list[Variable] = []
+    logs: list[Variable] = []
     stack, has_exponentials = [v], False
     while stack:
         term = stack.pop()
         if is_made_by(term, add):
             stack.extend(reversed(term.inputs))
-        elif len(found) < MOST_TERMS and (logarithm := log_of_term(term)) is not None:
-            found.append(logarithm)
+        elif len(logs) < MOST_TERMS and (logarithm := log_of_term(term)) is not None:
+            logs.append(logarithm)
             has_exponentials = has_exponentials or type(term) is not Constant
         else:
             return []
-    return found if has_exponentials and len(found) > 1 else []
+    return logs if has_exponentials and len(logs) > 1 else []
 
 
 def log_of_sum(logs: list[Variable]) -> Variable:
     """The logarithm of the sum of exponentials of some values."""
-    found = logs[0]
+    total = logs[0]
     for u in logs[1:]:
-        found = logaddexp(found, u)
-    return found
+        total = logaddexp(total, u)
+    return total
 
 
 class SumOfExp(NamedTuple):
@@ -118,12 +118,12 @@ def sum_of_exp(v: Variable, *, plus_one: bool = False) -> SumOfExp | None:
     if node is None:
         return None
     if plus_one and is_made_by(v, add) and is_number(node.inputs[1], 1):
-        found = sum_of_exp(node.inputs[0])
-        return found and found._replace(plus_one=True)
+        match = sum_of_exp(node.inputs[0])
+        return match and match._replace(plus_one=True)
     squeezed = Moved.of(v, Squeeze, most=1)
     if squeezed.is_moved:
         total = squeezed.then(sum_of_exp)
-        return total and total.read(lambda found, index_map: _squeezed(found, index_map.dropped))
+        return total and total.read(lambda match, index_map: _squeezed(match, index_map.dropped))
     if type(node.op) is not Reduce or node.op.fn is not add or not node.op.axes:
         return None
     logarithm = Moved.of(node.inputs[0], *MOVED).then(_of_exp)
@@ -134,22 +134,22 @@ def _of_exp(v: Variable) -> Variable | None:
     return v.inputs[0] if is_made_by(v, exp) and is_float(v.type.dtype) else None
 
 
-def _squeezed(found: SumOfExp, axes: tuple[int, ...]) -> SumOfExp:
+def _squeezed(total: SumOfExp, axes: tuple[int, ...]) -> SumOfExp:
     """A sum of exponentials without some of its own axes, which have length 1: x is squeezed as the sum is."""
-    every = range(-found.x.type.ndim, 0)
-    left = [k for k in every if k not in found.axes]
+    every = range(-total.x.type.ndim, 0)
+    left = [k for k in every if k not in total.axes]
     gone = tuple(left[k] for k in axes)
     rest = [k for k in every if k not in gone]
-    x: Variable = Squeeze(gone)(found.x)
-    return SumOfExp(x, tuple(rest.index(k) - len(rest) for k in found.axes), found.plus_one)
+    x: Variable = Squeeze(gone)(total.x)
+    return SumOfExp(x, tuple(rest.index(k) - len(rest) for k in total.axes), total.plus_one)
 
 
 def aligned_sum_of_exp(v: Variable) -> SumOfExp | None:
     """What is summed, where a value stands beside x as keepdims leaves it, repeated or not, or is a scalar."""
     repeated = Moved.of(v, BroadcastTo)
     number = repeated.single()
-    if number is not None and (found := _sum_in_number(number)) is not None:
-        return found
+    if number is not None and (match := _sum_in_number(number)) is not None:
+        return match
     total = Moved.of(v, BroadcastTo, ExpandDims).then(functools.partial(sum_of_exp, plus_one=True))
     if total is not None:
         return total.beside(operator.attrgetter("axes"))
@@ -163,9 +163,9 @@ def _sum_in_number(v: Variable) -> SumOfExp | None:
     if v.type.ndim == 0:  # beside it x has the axes of length 1
         below = squeezed.single() if squeezed.is_moved else None
         return sum_of_exp(v, plus_one=True) if below is None else sum_of_exp(below)
-    found = sum_of_exp(v, plus_one=True)
-    found = found and _squeezed(found, tuple(range(-v.type.ndim, 0)))
-    return found if found is not None and found.x.type.ndim == v.type.ndim else None
+    total = sum_of_exp(v, plus_one=True)
+    total = total and _squeezed(total, tuple(range(-v.type.ndim, 0)))
+    return total if total is not None and total.x.type.ndim == v.type.ndim else None
 
 
 def _expanded_plus_one(v: Variable) -> SumOfExp | None:
@@ -173,17 +173,17 @@ def _expanded_plus_one(v: Variable) -> SumOfExp | None:
     if not is_made_by(v, add) or not is_number(v.inputs[1], 1):
         return None
     total = Moved.of(v.inputs[0], ExpandDims).then(sum_of_exp)
-    found = None if total is None else total.read(lambda one, index_map: one if index_map.added == one.axes else None)
-    return None if found is None else found._replace(plus_one=True)
+    match = None if total is None else total.read(lambda one, index_map: one if index_map.added == one.axes else None)
+    return None if match is None else match._replace(plus_one=True)
 
 
-def share_of_sum(found: SumOfExp) -> Variable:
+def share_of_sum(total: SumOfExp) -> Variable:
     """exp(x) / sum(exp(x)), or exp(x) / (1 + sum(exp(x))), without overflow."""
-    x, axes = found.x, found.axes
-    if len(axes) == 1 and not found.plus_one:
+    x, axes = total.x, total.axes
+    if len(axes) == 1 and not total.plus_one:
         return Softmax(axes[0])(x)  # type: ignore[no-any-return]
     logarithm = expand_dims_at(LogSumExp(axes)(x), axes)
-    return exp(subtract(x, softplus(logarithm) if found.plus_one else logarithm))
+    return exp(subtract(x, softplus(logarithm) if total.plus_one else logarithm))
 
 
 def number(value: float, like: Variable) -> Constant:

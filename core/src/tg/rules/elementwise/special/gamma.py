@@ -25,10 +25,10 @@ INFINITY: Final = float("inf")
 
 def _log_of_gamma(x: Variable) -> Variable:
     """The logarithm, to which NaN is added where there is none: so its derivative is digamma(x) there too."""
-    found = gammaln(x)
+    logarithm = gammaln(x)
     if facts_of(x) >= {"nonnegative", "no_negative_zero"}:
-        return found
-    return add(found, _nan_unless(greater(gammasgn(x), 0.0), x))
+        return logarithm
+    return add(logarithm, _nan_unless(greater(gammasgn(x), 0.0), x))
 
 
 def _nan_unless(condition: Variable, x: Variable) -> Variable:
@@ -37,15 +37,15 @@ def _nan_unless(condition: Variable, x: Variable) -> Variable:
 
 
 def _log_of_size(x: Variable) -> Variable:
-    found = gammaln(x)
+    logarithm = gammaln(x)
     if "nonnegative" in facts_of(x):
-        return found
-    return add(found, _nan_unless(equal(gammasgn(x), gammasgn(x)), x))
+        return logarithm
+    return add(logarithm, _nan_unless(equal(gammasgn(x), gammasgn(x)), x))
 
 
 def _log_of_factorial(x: Variable) -> Variable:
-    found = gammaln(add(x, 1.0))
-    return found if "nonnegative" in facts_of(x) else where(less(x, 0.0), -INFINITY, found)
+    logarithm = gammaln(add(x, 1.0))
+    return logarithm if "nonnegative" in facts_of(x) else where(less(x, 0.0), -INFINITY, logarithm)
 
 
 def _are_nonnegative(x: Variable, y: Variable) -> bool:

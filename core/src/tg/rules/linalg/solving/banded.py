@@ -58,8 +58,8 @@ def _inv_of_band(node: Apply, outputs: Any) -> tuple[Variable, Variable] | None:
 
 def _solution(a: Variable, b: Variable, transpose: str, positive: bool) -> tuple[Variable, Variable]:
     read = {"n": a, "t": matrix_transpose(a), "c": adjoint(a)}[transpose]
-    found = facts_of(read)
-    below, above = (0 if f"{side}_triangular" in found else 1 for side in ("upper", "lower"))
+    facts = facts_of(read)
+    below, above = (0 if f"{side}_triangular" in facts else 1 for side in ("upper", "lower"))
     if positive:
         x, info = SolvehBanded(1, raises=False)(band_of(read, 1, 0), b)
     else:
@@ -72,8 +72,8 @@ def _det_of_band(node: Apply, outputs: Any) -> Variable | None:
     if not is_band(a):
         return None
     minor, scales = _minor(a)
-    found = multiply(minor, cast_variable(prod(scales, -1), minor.type.dtype))
-    return spoilt_number(where(equal(minor, 0), minor, found), a)  # 0, though the product may overflow
+    product = multiply(minor, cast_variable(prod(scales, -1), minor.type.dtype))
+    return spoilt_number(where(equal(minor, 0), minor, product), a)  # 0, though the product may overflow
 
 
 def _slogdet_of_band(node: Apply, outputs: Any) -> tuple[Variable, Variable] | None:

@@ -64,8 +64,8 @@ def _det_of_few_rows(node: Apply, outputs: Any) -> Variable | None:
     n = a.type.shape[-1]
     if n is None or not 0 < n <= MOST_BY_MINORS:
         return None
-    found = _by_minors(a, list(range(n)))
-    return found if n < MOST_BY_MINORS else add(found, _nothing_of(a[..., 1:, :]))
+    determinant = _by_minors(a, list(range(n)))
+    return determinant if n < MOST_BY_MINORS else add(determinant, _nothing_of(a[..., 1:, :]))
 
 
 def _by_minors(a: Variable, columns: list[int]) -> Variable:
@@ -74,9 +74,9 @@ def _by_minors(a: Variable, columns: list[int]) -> Variable:
     row = n - len(columns)
     terms = [(a[..., row, k], [j for j in columns if j != k]) for k in columns]
     times = gate if len(columns) == MOST_BY_MINORS else multiply  # the minor beside a 0 may overflow
-    made = [times(x, _by_minors(a, others)) if others else x for x, others in terms]
-    total = made[0]
-    for k, term in enumerate(made[1:]):
+    products = [times(x, _by_minors(a, others)) if others else x for x, others in terms]
+    total = products[0]
+    for k, term in enumerate(products[1:]):
         total = add(total, term) if k % 2 else subtract(total, term)
     return total
 

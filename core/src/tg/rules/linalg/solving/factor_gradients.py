@@ -70,8 +70,8 @@ def _of_factor(node: Apply, outputs: Any) -> Variable | None:
     if dfactor is None:
         return None
     terms = list(_terms(dfactor))
-    found = [v for term in terms if (v := _term(inner.factor, term)) is not None]
-    return functools.reduce(add, found) if len(found) == len(terms) else None
+    summands = [v for term in terms if (v := _term(inner.factor, term)) is not None]
+    return functools.reduce(add, summands) if len(summands) == len(terms) else None
 
 
 def _is_factor(v: Variable) -> bool:
@@ -104,7 +104,7 @@ def _triangle(v: Variable, *, lower: bool = True) -> Variable | None:
     if type(condition) is Constant:
         is_below = _equals(condition, lambda n: np.tri(n, k=k, dtype=bool))
     else:
-        is_below = (found := below_of(condition)) is not None and found.k == k
+        is_below = (below := below_of(condition)) is not None and below.k == k
     return x if is_below and is_all_zero(zero) else None
 
 
@@ -185,8 +185,8 @@ def _term(factor: Variable, term: Term) -> Variable | None:
     """What a term of the cotangent of the factor is for the matrix."""
     if not term.is_diagonal:
         return _of_product(factor, term)
-    found = _of_quotients(factor, term.value)
-    return None if found is None else term.signed(found)
+    value = _of_quotients(factor, term.value)
+    return None if value is None else term.signed(value)
 
 
 def _of_quotients(factor: Variable, v: Variable) -> Variable | None:
@@ -231,10 +231,10 @@ def _of_product(factor: Variable, term: Term) -> Variable | None:
         return None
     left, right = term.value.inputs
     w = _transpose_of(right) if term.is_turned else left
-    found = None if w is None else _solution(w)
-    if w is None or found is None or found.factor is not factor:
+    solution = None if w is None else _solution(w)
+    if w is None or solution is None or solution.factor is not factor:
         return None
-    side = _without_factors(found.sides, lambda z: z is left if term.is_turned else _are_transposed(z, right))
+    side = _without_factors(solution.sides, lambda z: z is left if term.is_turned else _are_transposed(z, right))
     if side is None:
         return None
     if side.is_multiple:
@@ -257,13 +257,13 @@ def _without_factors(v: Variable, is_side: Callable[[Variable], bool]) -> Side |
     if is_side(v):
         return Side(v, False, False)
     if v.op is negative.op:
-        found = _without_factors(v.inputs[0], is_side)
-        return None if found is None else found._replace(is_negative=not found.is_negative)
+        side = _without_factors(v.inputs[0], is_side)
+        return None if side is None else side._replace(is_negative=not side.is_negative)
     if v.op is multiply.op:
         for z, s in (v.inputs, v.inputs[::-1]):
-            found = _without_factors(z, is_side) if _is_of_columns(s) else None
-            if found is not None:
-                return found._replace(is_multiple=True)
+            side = _without_factors(z, is_side) if _is_of_columns(s) else None
+            if side is not None:
+                return side._replace(is_multiple=True)
     return None
 
 

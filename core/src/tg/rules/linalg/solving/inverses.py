@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 def _solved(view: View) -> dict[int, Variable]:
     """The products with inverses of which there are no other uses."""
     readers = _readers(view)
-    found: dict[int, Variable] = {}
+    replacements: dict[int, Variable] = {}
     for node in view.applies:
         if type(node.op) is Inv:
-            found.update(_without(node, readers, view) or {})
-    return found
+            replacements.update(_without(node, readers, view) or {})
+    return replacements
 
 
 def _readers(view: View) -> dict[int, list[tuple[Apply, int]]]:
     """By the id of a value: the applies that read it, and as which operand."""
-    found: dict[int, list[tuple[Apply, int]]] = {}
+    by_id: dict[int, list[tuple[Apply, int]]] = {}
     for node in view.applies:
         for k, v in enumerate(node.inputs):
-            found.setdefault(id(v), []).append((node, k))
-    return found
+            by_id.setdefault(id(v), []).append((node, k))
+    return by_id
 
 
 def _without(node: Apply, readers: dict[int, list[tuple[Apply, int]]], view: View) -> dict[int, Variable] | None:
@@ -43,7 +43,7 @@ def _without(node: Apply, readers: dict[int, list[tuple[Apply, int]]], view: Vie
     products = _products(x, "n", readers, view)
     if not products:
         return None
-    found: dict[int, Variable] = {}
+    replacements: dict[int, Variable] = {}
     told: Variable | None = None
     for product, k, transpose in products:
         (z,) = view.results(product)
@@ -54,10 +54,10 @@ def _without(node: Apply, readers: dict[int, list[tuple[Apply, int]]], view: Vie
         right = other if k == 0 else matrix_transpose(other)
         right = broadcast_to(right, (*a.shape[:-2], *right.shape[-2:]))
         y, told = Solve(transpose if k == 0 else turned, False, op.raises)(a, right)  # type: ignore[attr-defined]
-        found[id(z)] = y if k == 0 else matrix_transpose(y)
+        replacements[id(z)] = y if k == 0 else matrix_transpose(y)
     assert told is not None
-    found[id(info)] = told
-    return found
+    replacements[id(info)] = told
+    return replacements
 
 
 def _products(
@@ -67,18 +67,18 @@ def _products(
     uses = readers.get(id(x), [])
     if len(uses) != view.uses(x):
         return None
-    found = []
+    products = []
     for node, k in uses:
         if type(node.op) is MatMul:
-            found.append((node, k, transpose))
+            products.append((node, k, transpose))
             continue
         if transpose != "n" or untransposed(view.results(node)[0]) is None:
             return None
         more = _products(view.results(node)[0], "t", readers, view)
         if more is None:
             return None
-        found += more
-    return found
+        products += more
+    return products
 
 
 def _fits(a: Variable, z: Variable) -> bool:

@@ -112,21 +112,21 @@ def _untransposed(a: Variable) -> Variable:
 
 def _smaller(view: View) -> dict[int, Variable]:
     """What is asked of such matrices, by the smaller ones; not where a factorisation of the whole is wanted as well."""
-    asked: dict[int, list[Apply]] = {}
+    readers: dict[int, list[Apply]] = {}
     whole: set[int] = set()
     for node in view.applies:
         if type(node.op) in BY_OP:
-            asked.setdefault(id(_untransposed(node.inputs[0])), []).append(node)
+            readers.setdefault(id(_untransposed(node.inputs[0])), []).append(node)
         elif type(node.op) in FACTORISATIONS:
             whole.add(id(_untransposed(node.inputs[0])))
-    found: dict[int, Variable] = {}
-    for matrix, nodes in asked.items():
+    replacements: dict[int, Variable] = {}
+    for matrix, nodes in readers.items():
         parts = None if matrix in whole else parts_of(_untransposed(nodes[0].inputs[0]))
         if parts is not None:
             for node in nodes:
                 new = BY_OP[type(node.op)](node, *_operands(node, parts))
-                found.update({id(v): w for v, w in zip(view.results(node), new, strict=True)})
-    return found
+                replacements.update({id(v): w for v, w in zip(view.results(node), new, strict=True)})
+    return replacements
 
 
 def _operands(node: Apply, parts: Parts) -> tuple[Parts, Variable]:
@@ -141,13 +141,13 @@ def _operands(node: Apply, parts: Parts) -> tuple[Parts, Variable]:
     return every, add(multiply(every.s, eye(parts.u.shape[-1], dtype=turned.type.dtype)), turned)
 
 
-def _info(found: Variable, parts: Parts, positive: bool) -> Variable:
+def _info(info: Variable, parts: Parts, positive: bool) -> Variable:
     """That of the smaller matrix; behind the columns of U where s alone makes the whole one singular, or indefinite."""
     s = squeeze(parts.s, (-2, -1))
     lost = less_equal(s, _zero(s)) if positive else equal(s, _zero(s))
     columns = parts.u.type.shape[-1]
     assert columns is not None
-    return where(lost, np.int32(columns + 1), found)
+    return where(lost, np.int32(columns + 1), info)
 
 
 def _zero(v: Variable) -> Any:

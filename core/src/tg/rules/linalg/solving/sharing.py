@@ -31,12 +31,12 @@ def _shared(view: View) -> dict[int, Variable]:
         kind = _factor(node.op)
         if kind is not None:
             groups.setdefault((id(node.inputs[0]), kind), []).append(node)
-    found: dict[int, Variable] = {}
+    replacements: dict[int, Variable] = {}
     for nodes in groups.values():
         if len(nodes) > 1 and not _is_small(nodes[0].inputs[0]):
             for node in nodes:
-                found.update(_by_factors(node, view))
-    return found
+                replacements.update(_by_factors(node, view))
+    return replacements
 
 
 def _factor(op: Any) -> type | None:
@@ -57,12 +57,12 @@ def _by_factors(node: Apply, view: View) -> dict[int, Variable]:
     if type(op) is LU or op == Cholesky(raises=False):
         return {}
     if type(op) is Cholesky:
-        made = Cholesky(raises=False)(*node.inputs)
+        results = Cholesky(raises=False)(*node.inputs)
     else:
         if type(op) is Solve:
             op = Solve(op.transpose, op.positive, raises=False)
-        made = op.expansion(*node.inputs)
-    new = made if isinstance(made, tuple) else (made,)
+        results = op.expansion(*node.inputs)
+    new = results if isinstance(results, tuple) else (results,)
     return {id(v): w for v, w in zip(view.results(node), new, strict=True)}
 
 

@@ -52,14 +52,14 @@ def is_diagonal(a: Variable) -> bool:
 
 def is_band(a: Variable) -> bool:
     """Whether three diagonals are all that a matrix has, and enough rows that elimination within them pays."""
-    n, found = a.type.shape[-1], facts_of(a)
-    return "tridiagonal" in found and "diagonal" not in found and (n is None or n > FEW_ROWS)
+    n, facts = a.type.shape[-1], facts_of(a)
+    return "tridiagonal" in facts and "diagonal" not in facts and (n is None or n > FEW_ROWS)
 
 
 def triangle_of(a: Variable) -> str | None:
     """The fact of a matrix that is triangular, and nothing simpler is known."""
-    found = facts_of(a) & TRIANGULAR
-    return next(iter(found)) if len(found) == 1 and not is_band(a) else None
+    facts = facts_of(a) & TRIANGULAR
+    return next(iter(facts)) if len(facts) == 1 and not is_band(a) else None
 
 
 def is_orthogonal(a: Variable) -> bool:
@@ -199,8 +199,8 @@ def _inv_of_diagonal(node: Apply, outputs: Any) -> Pair | None:
     d = diagonals(a)
     info = without_nan(zero_place(d), d[..., None])
     kind = numpy_dtype(a.type.dtype).type
-    found = divide(kind(1), d)
-    return spoilt(where(on_diagonal(a), expand_dims_at(found, (-1,)), kind(0)), failed(info, node.op)), info
+    inverse = divide(kind(1), d)
+    return spoilt(where(on_diagonal(a), expand_dims_at(inverse, (-1,)), kind(0)), failed(info, node.op)), info
 
 
 def _inv_of_triangular(node: Apply, outputs: Any) -> Pair | None:

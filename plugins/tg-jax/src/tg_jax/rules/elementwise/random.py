@@ -19,8 +19,8 @@ def threefry(key: jax.Array, counter: jax.Array) -> jax.Array:
     words = [word.astype(jnp.uint32) for x in (key, counter) for word in (x >> 32, x)]
     shape = jnp.broadcast_shapes(key.shape, counter.shape)
     whole = [jnp.broadcast_to(word, shape) if word.ndim else word for word in words]  # a loop would carry many copies
-    found = threefry2x32_p.bind(*whole)  # type: ignore[no-untyped-call]
-    high, low = (word.astype(jnp.uint64) for word in found)
+    halves = threefry2x32_p.bind(*whole)  # type: ignore[no-untyped-call]
+    high, low = (word.astype(jnp.uint64) for word in halves)
     return (high << 32) | low  # type: ignore[no-any-return]
 
 

@@ -40,8 +40,8 @@ def _orders(a: Any, wrong: Any) -> Any:
         return rest - column[..., :, None] * column[..., None, :].conj() / pivot[..., None], info
 
     lead = a.shape[:-2]
-    found = lax.fori_loop(0, n, eliminated, (a, jnp.zeros(lead, jnp.int32)))[1]
-    return jnp.where(wrong & (found == 0), n, found).astype(jnp.int32)  # of rounding alone: the last, at the latest
+    order = lax.fori_loop(0, n, eliminated, (a, jnp.zeros(lead, jnp.int32)))[1]
+    return jnp.where(wrong & (order == 0), n, order).astype(jnp.int32)  # of rounding alone: the last, at the latest
 
 
 RULES: Final[dict[object, Rule]] = {Cholesky: cholesky}

@@ -64,10 +64,10 @@ def _svd_of_nothing(op: SVD, a: Any) -> tuple[Any, Any, Any]:
 def of_finite(a: Any, function: Callable[[Any], tuple[Any, ...]]) -> tuple[Any, ...]:
     """What a function gives for matrices, NaN for those that are not finite, and 1 where it gives NaN for others."""
     finite = jnp.isfinite(a).all((-2, -1))
-    found = function(jnp.where(finite[..., None, None], a, 0))
+    values = function(jnp.where(finite[..., None, None], a, 0))
     results = []
     failed = jnp.zeros(finite.shape, bool)
-    for x in found:
+    for x in values:
         flag = finite.reshape((*finite.shape, *(1,) * (x.ndim - finite.ndim)))
         failed |= jnp.isnan(x).any(tuple(range(finite.ndim, x.ndim))) if x.size else False
         results.append(jnp.where(flag, x, jnp.nan))

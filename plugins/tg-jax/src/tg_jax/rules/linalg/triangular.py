@@ -17,7 +17,7 @@ def solve_triangular(op: SolveTriangular, a: Any, b: Any) -> Any:
     """The solution; without `raises` NaN where a diagonal has a zero."""
     if b.size == 0:
         return b
-    found = lax.linalg.triangular_solve(
+    solution = lax.linalg.triangular_solve(
         a,
         b,
         left_side=True,
@@ -27,9 +27,9 @@ def solve_triangular(op: SolveTriangular, a: Any, b: Any) -> Any:
         unit_diagonal=op.unit_diagonal,
     )
     if op.raises or op.unit_diagonal:
-        return found
+        return solution
     singular = (jnp.diagonal(a, axis1=-2, axis2=-1) == 0).any(-1)
-    return jnp.where(singular[..., None, None], jnp.nan, found)
+    return jnp.where(singular[..., None, None], jnp.nan, solution)
 
 
 RULES: Final[dict[object, Rule]] = {SolveTriangular: solve_triangular}

@@ -121,8 +121,8 @@ def hypot(x: Any, y: Any) -> Any:
         return hypot(x.astype(mx.float32), y.astype(mx.float32)).astype(x.dtype)
     x, y = mx.abs(x), mx.abs(y)
     long, ratio = mx.maximum(x, y), mx.minimum(x, y) / mx.maximum(x, y)
-    found = mx.where(long == 0, long, long * mx.sqrt(1 + ratio * ratio))
-    return mx.where(mx.isinf(x) | mx.isinf(y), scalar(mx.inf, x.dtype), found)
+    value = mx.where(long == 0, long, long * mx.sqrt(1 + ratio * ratio))
+    return mx.where(mx.isinf(x) | mx.isinf(y), scalar(mx.inf, x.dtype), value)
 
 
 def copysign(x: Any, y: Any) -> Any:
@@ -135,8 +135,8 @@ def nextafter(x: Any, y: Any) -> Any:
     bits = mx.view(x, SAME_SIZE[x.dtype])
     step = mx.where((y > x) == (x > 0), scalar(1, bits.dtype), scalar(-1, bits.dtype))
     least = mx.view(scalar(1, bits.dtype), x.dtype)
-    found = mx.where(x == 0, mx.where(y < 0, -least, least), mx.view(bits + step, x.dtype))
-    return mx.where(mx.isnan(x) | mx.isnan(y), x + y, mx.where(x == y, y, found))
+    neighbour = mx.where(x == 0, mx.where(y < 0, -least, least), mx.view(bits + step, x.dtype))
+    return mx.where(mx.isnan(x) | mx.isnan(y), x + y, mx.where(x == y, y, neighbour))
 
 
 def gate(dy: Any, d: Any) -> Any:

@@ -60,9 +60,9 @@ def _real(a: Any) -> Any:
 def of_finite(a: Any, function: Callable[[Any], Any]) -> tuple[Any, ...]:
     """What a function gives for matrices, NaN for those that are not finite, and zeros: MLX raises what fails."""
     finite = mx.all(mx.isfinite(a), axis=(-2, -1))
-    found = function(mx.where(finite[..., None, None], a, scalar(0, a.dtype)))
+    values = function(mx.where(finite[..., None, None], a, scalar(0, a.dtype)))
     results = []
-    for x in found:
+    for x in values:
         flag = mx.reshape(finite, (*finite.shape, *(1,) * (x.ndim - finite.ndim)))
         results.append(mx.where(flag, x, scalar(float("nan"), x.dtype)))
     return (*results, mx.zeros(finite.shape, mx.int32))

@@ -32,11 +32,11 @@ def solve_triangular(op: SolveTriangular, a: Any, b: Any) -> Any:
     upper = not op.lower
     if op.transpose != "n":
         triangle, upper = mx.swapaxes(triangle, -1, -2), not upper
-    found = mx.linalg.solve_triangular(triangle, b, upper=upper, stream=stream("cpu"))
+    solution = mx.linalg.solve_triangular(triangle, b, upper=upper, stream=stream("cpu"))
     if op.unit_diagonal:
-        return found
+        return solution
     singular = mx.any(null, axis=(-2, -1), keepdims=True)
-    return mx.where(singular, scalar(float("nan"), kind), found)
+    return mx.where(singular, scalar(float("nan"), kind), solution)
 
 
 RULES: Final[dict[object, Rule]] = {SolveTriangular: solve_triangular}

@@ -57,9 +57,9 @@ def _spread(x: Any, steps: Sequence[int]) -> Any:
     if all(u == 1 for u in steps):
         return x
     lengths = [(n - 1) * u + 1 for n, u in zip(x.shape[t.LEAD :], steps, strict=True)]
-    found = mx.zeros((*x.shape[: t.LEAD], *lengths), x.dtype)
-    found[(..., *(slice(None, None, u) for u in steps))] = x
-    return found
+    result = mx.zeros((*x.shape[: t.LEAD], *lengths), x.dtype)
+    result[(..., *(slice(None, None, u) for u in steps))] = x
+    return result
 
 
 def _padded(x: Any, lows: Sequence[int], lengths: Sequence[int]) -> Any:

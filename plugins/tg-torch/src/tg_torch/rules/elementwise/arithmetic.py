@@ -158,9 +158,9 @@ def cbrt(x: torch.Tensor) -> torch.Tensor:
     scaled = torch.ldexp(wide, -3 * third)  # in [1/2, 4)
     root = torch.copysign(torch.pow(torch.abs(scaled), 1 / 3), wide)
     root = root - (root * root * root - scaled) / (3 * root * root)
-    found = torch.ldexp(root, third)
+    result = torch.ldexp(root, third)
     plain = torch.isfinite(wide) & (wide != 0)
-    return torch.where(plain, found, wide).to(x.dtype)
+    return torch.where(plain, result, wide).to(x.dtype)
 
 
 multiply: Callable[..., torch.Tensor] = binary(torch.mul)

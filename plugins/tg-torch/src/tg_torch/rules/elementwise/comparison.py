@@ -66,8 +66,8 @@ def where(condition: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Te
 
 
 def _lexicographic(first: Comparison, second: Comparison, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    known = ~(torch.isnan(x.imag) | torch.isnan(y.imag))
-    return (first(x.real, y.real) & known) | ((x.real == y.real) & second(x.imag, y.imag))
+    is_number = ~(torch.isnan(x.imag) | torch.isnan(y.imag))
+    return (first(x.real, y.real) & is_number) | ((x.real == y.real) & second(x.imag, y.imag))
 
 
 RULES: Final[dict[object, Rule]] = {

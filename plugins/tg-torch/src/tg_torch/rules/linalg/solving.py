@@ -25,15 +25,15 @@ def solve(op: Solve, a: torch.Tensor, b: torch.Tensor, context: Place = RUN) -> 
     if a.numel() == 0 or b.numel() == 0:
         return torch.zeros_like(b), torch.zeros(a.shape[:-2], dtype=torch.int32, device=a.device)
     factors, pivots, info = torch.linalg.lu_factor_ex(a)
-    given = b.conj() if op.transpose == "t" else b
-    found = torch.linalg.lu_solve(factors, pivots, given, adjoint=op.transpose != "n")
-    return _where_regular(found.conj() if op.transpose == "t" else found, info), info.to(torch.int32)
+    sides = b.conj() if op.transpose == "t" else b
+    solution = torch.linalg.lu_solve(factors, pivots, sides, adjoint=op.transpose != "n")
+    return _where_regular(solution.conj() if op.transpose == "t" else solution, info), info.to(torch.int32)
 
 
 def inv(op: Inv, a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The inverses."""
-    found, info = torch.linalg.inv_ex(a)
-    return _where_regular(found, info), info.to(torch.int32)
+    inverse, info = torch.linalg.inv_ex(a)
+    return _where_regular(inverse, info), info.to(torch.int32)
 
 
 def det(op: Det, a: torch.Tensor) -> torch.Tensor:

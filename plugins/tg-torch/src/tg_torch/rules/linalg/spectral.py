@@ -43,15 +43,15 @@ def of_finite(a: torch.Tensor, function: Callable[[torch.Tensor], Any]) -> tuple
     An iteration that ends without result is an error there, which does not tell of which matrix.
     """
     finite = torch.isfinite(a).all(-1).all(-1)
-    given = torch.where(finite[..., None, None], a, torch.zeros_like(a))
+    matrices = torch.where(finite[..., None, None], a, torch.zeros_like(a))
     info = torch.zeros(finite.shape, dtype=torch.int32, device=a.device)
     try:
-        found = function(given)
+        values = function(matrices)
     except torch.linalg.LinAlgError:
-        found = [torch.full_like(x, torch.nan) for x in function(torch.zeros_like(a))]
+        values = [torch.full_like(x, torch.nan) for x in function(torch.zeros_like(a))]
         info = info + 1
     results = []
-    for x in found:
+    for x in values:
         flag = finite.reshape((*finite.shape, *(1,) * (x.ndim - finite.ndim)))
         results.append(torch.where(flag, x, torch.nan))
     return (*results, info)

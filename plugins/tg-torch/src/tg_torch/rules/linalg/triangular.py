@@ -16,11 +16,11 @@ def solve_triangular(op: SolveTriangular, a: torch.Tensor, b: torch.Tensor) -> t
     """The solution; without `raises` NaN where a diagonal has a zero."""
     turned = {"n": a, "t": a.mT, "c": a.mH}[op.transpose]
     upper = op.lower != (op.transpose == "n")
-    found = torch.linalg.solve_triangular(turned, b, upper=upper, unitriangular=op.unit_diagonal)
+    solution = torch.linalg.solve_triangular(turned, b, upper=upper, unitriangular=op.unit_diagonal)
     if op.raises or op.unit_diagonal:
-        return found
+        return solution
     singular = (torch.diagonal(a, dim1=-2, dim2=-1) == 0).any(-1)
-    return torch.where(singular[..., None, None], torch.nan, found)
+    return torch.where(singular[..., None, None], torch.nan, solution)
 
 
 RULES: Final[dict[object, Rule]] = {SolveTriangular: solve_triangular}

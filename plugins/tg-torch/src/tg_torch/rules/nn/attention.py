@@ -37,19 +37,19 @@ def attention(op: t.Attention, *operands: torch.Tensor) -> tuple[torch.Tensor, t
 
 def gradient(op: t.AttentionGradient, *operands: torch.Tensor) -> Sequence[torch.Tensor]:
     """By the function that autograd calls on processors, with what the attention left for it; else by autograd."""
-    *given, y, sums, dy = operands
-    q, k, v, mask, is_causal = _taken(op, given)
+    *arguments, y, sums, dy = operands
+    q, k, v, mask, is_causal = _taken(op, arguments)
     y, dy = (_in_rows(x.reshape(*q.shape[:-1], x.shape[-1])) for x in (y, dy))
     if _is_flash(q, k, v):
         sums = sums.reshape(q.shape[:-1])
         sums = sums.masked_fill(sums == -torch.inf, torch.finfo(sums.dtype).max / 4)  # no key has a weight
-        found = FLASH_BACKWARD(dy, q, k, v, y, sums, 0.0, is_causal, attn_mask=_added(mask, q), scale=op.scale)
+        gradients = FLASH_BACKWARD(dy, q, k, v, y, sums, 0.0, is_causal, attn_mask=_added(mask, q), scale=op.scale)
     else:
         with torch.enable_grad():
             wrt = [x.detach().requires_grad_() for x in (q, k, v)]
             again = _of_any(op, wrt[0], wrt[1], wrt[2], mask, is_causal=is_causal)
-            found = torch.autograd.grad(again, wrt, dy)
-    return [dx.reshape(x.shape) for dx, x in zip(found, given[:3], strict=True)]
+            gradients = torch.autograd.grad(again, wrt, dy)
+    return [dx.reshape(x.shape) for dx, x in zip(gradients, arguments[:3], strict=True)]
 
 
 def _lead(op: t.Attention | t.AttentionGradient, operands: Sequence[torch.Tensor]) -> Sequence[int]:

@@ -118,8 +118,8 @@ def _of_weights(
     images, slopes = _merged(x.movedim(0, 2).movedim(1, 0), 1), _merged(w.movedim(2, 0), 1)
     kernel = x.new_empty((groups * w.shape[1], n, *sizes))  # of which the shape counts alone; repeated, it is copied
     none, wanted = [0] * len(sizes), (False, True, False)
-    _, found, _ = BACKWARD(slopes, images, kernel, None, dilations, padding, op.strides, False, none, groups, wanted)
-    return found.reshape(groups, w.shape[1], n, *sizes).movedim(2, 0)
+    _, gradient, _ = BACKWARD(slopes, images, kernel, None, dilations, padding, op.strides, False, none, groups, wanted)
+    return gradient.reshape(groups, w.shape[1], n, *sizes).movedim(2, 0)
 
 
 def _merged(v: torch.Tensor, axis: int) -> torch.Tensor:
@@ -134,9 +134,9 @@ def _flipped(w: torch.Tensor, turned: Sequence[bool]) -> torch.Tensor:
 def _spread(x: torch.Tensor, steps: Sequence[int]) -> torch.Tensor:
     """x with zeros between its entries."""
     lengths = [(n - 1) * u + 1 for n, u in zip(x.shape[t.LEAD :], steps, strict=True)]
-    found = x.new_zeros((*x.shape[: t.LEAD], *lengths))
-    found[(..., *(slice(None, None, u) for u in steps))] = x
-    return found
+    result = x.new_zeros((*x.shape[: t.LEAD], *lengths))
+    result[(..., *(slice(None, None, u) for u in steps))] = x
+    return result
 
 
 def _padded(x: torch.Tensor, lows: Sequence[int], lengths: Sequence[int]) -> torch.Tensor:

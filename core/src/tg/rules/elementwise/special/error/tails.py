@@ -86,8 +86,8 @@ def _log_of_erfc(node: Apply, outputs: Any) -> Variable | None:
     tail, c = (y, 1.0) if is_made_by(y, erfc) else _multiple(y)
     if not is_made_by(tail, erfc) or c <= 0 or not is_float(y.type.dtype):
         return None
-    found = log_ndtr(_times(tail.inputs[0], -ROOT_2))
-    return found if c == 0.5 else add(found, math.log(2 * c))
+    logarithm = log_ndtr(_times(tail.inputs[0], -ROOT_2))
+    return logarithm if c == 0.5 else add(logarithm, math.log(2 * c))
 
 
 def _log1p_of_erf(node: Apply, outputs: Any) -> Variable | None:
@@ -125,14 +125,14 @@ def _exponent(v: Variable) -> Multiple | None:
 
 def _scaled(tail: Variable, density: Variable, sign: int) -> Variable | None:
     """A tail at x times e^(x^2), or of the normal distribution e^(x^2/2), where a sign and a density say that."""
-    found = _exponent(density)
-    if found is None or not any(is_made_by(tail, fn) for fn in TAILS) or not is_float(tail.type.dtype):
+    exponent = _exponent(density)
+    if exponent is None or not any(is_made_by(tail, fn) for fn in TAILS) or not is_float(tail.type.dtype):
         return None
     (x,) = tail.inputs
     base, k = _multiple(x)
     is_normal = is_made_by(tail, ndtr)
     needed = sign * k * k * (0.5 if is_normal else 1.0)
-    if not relation(base, found.base) or not _is_close(found.factor, needed, x.type.dtype):
+    if not relation(base, exponent.base) or not _is_close(exponent.factor, needed, x.type.dtype):
         return None
     return multiply(erfcx(_times(x, -ROOT_HALF)), 0.5) if is_normal else erfcx(x)
 
@@ -144,22 +144,22 @@ def _density_over_tail(node: Apply, outputs: Any) -> Variable | None:
     for first, second in ((a, b), (b, a)) if node.op is multiply.op else ((a, b),):
         for place, density in _leaves(first, 1):
             for other, tail in _leaves(second, -power):
-                found = _scaled(tail, density, -1)
-                if found is not None:
+                scaled_tail = _scaled(tail, density, -1)
+                if scaled_tail is not None:
                     rest = _put(second, other, number(1, tail))
-                    return node.op.fn(_put(first, place, _ratio(tail, found)), rest)  # type: ignore[attr-defined, no-any-return]
+                    return node.op.fn(_put(first, place, _ratio(tail, scaled_tail)), rest)  # type: ignore[attr-defined, no-any-return]
         for place, tail in _leaves(first, -1):
             for other, density in _leaves(second, power):
-                found = _scaled(tail, density, -1)
-                if found is not None:
+                scaled_tail = _scaled(tail, density, -1)
+                if scaled_tail is not None:
                     rest = _put(second, other, number(1, tail))
-                    return node.op.fn(_put(first, place, found), rest)  # type: ignore[attr-defined, no-any-return]
+                    return node.op.fn(_put(first, place, scaled_tail), rest)  # type: ignore[attr-defined, no-any-return]
     return None
 
 
-def _ratio(tail: Variable, found: Variable) -> Variable:
+def _ratio(tail: Variable, scaled_tail: Variable) -> Variable:
     """The density over a tail, of which the reciprocal is known: of the normal one the inverse of Mills' ratio."""
-    return multiply(inverse_mills(tail.inputs[0]), ROOT_2_PI) if is_made_by(tail, ndtr) else divide(1, found)
+    return multiply(inverse_mills(tail.inputs[0]), ROOT_2_PI) if is_made_by(tail, ndtr) else divide(1, scaled_tail)
 
 
 def _slope_of_quantile(node: Apply, outputs: Any) -> Variable | None:
@@ -167,21 +167,21 @@ def _slope_of_quantile(node: Apply, outputs: Any) -> Variable | None:
     for first, second in (node.inputs, node.inputs[::-1]) if node.op is multiply.op else (node.inputs,):
         for place, a in _leaves(first, 1):
             for other, b in _leaves(second, 1):
-                found = _slope(a, b)
-                if found is not None:
+                slope = _slope(a, b)
+                if slope is not None:
                     rest = _put(second, other, number(1, b))
-                    return node.op.fn(_put(first, place, found), rest)  # type: ignore[attr-defined, no-any-return]
+                    return node.op.fn(_put(first, place, slope), rest)  # type: ignore[attr-defined, no-any-return]
     return None
 
 
 def _slope(a: Variable, b: Variable) -> Variable | None:
     """The product of two exponentials, where they are these."""
     for density, power in ((a, b), (b, a)):
-        found = _exponent(density)
-        if found is None or found.factor != 0.5 or not is_made_by(found.base, ndtri_exp):
+        exponent = _exponent(density)
+        if exponent is None or exponent.factor != 0.5 or not is_made_by(exponent.base, ndtri_exp):
             continue
-        if is_made_by(power, exp) and power.inputs[0] is found.base.inputs[0]:
-            return _of_quantile(found.base)
+        if is_made_by(power, exp) and power.inputs[0] is exponent.base.inputs[0]:
+            return _of_quantile(exponent.base)
     return None
 
 
@@ -199,11 +199,11 @@ def _leaves(v: Variable, power: int, depth: int = DEPTH) -> list[tuple[Path, Var
         return [((), v)] if power > 0 else []
     if not depth or node.op not in PRODUCTS:
         return []
-    found = []
+    leaves = []
     for k, u in enumerate(node.inputs):
         of_u = -power if k and node.op is divide.op else power
-        found += [((k, *path), leaf) for path, leaf in _leaves(u, of_u, depth - 1)]
-    return found
+        leaves += [((k, *path), leaf) for path, leaf in _leaves(u, of_u, depth - 1)]
+    return leaves
 
 
 def _put(v: Variable, path: Path, new: Variable) -> Variable:
@@ -218,11 +218,11 @@ def _put(v: Variable, path: Path, new: Variable) -> Variable:
 
 def _factors(v: Variable) -> list[tuple[Variable | None, Variable]]:
     """A value, and what multiplies it: nothing, or where it is a product each of its factors and the other one."""
-    found: list[tuple[Variable | None, Variable]] = [(None, v)]
+    factors: list[tuple[Variable | None, Variable]] = [(None, v)]
     if is_made_by(v, multiply):
         x, y = v.inputs
-        found += [(x, y), (y, x)]
-    return found
+        factors += [(x, y), (y, x)]
+    return factors
 
 
 def _scaled_tail(node: Apply, outputs: Any) -> Variable | None:
@@ -234,9 +234,9 @@ def _scaled_tail(node: Apply, outputs: Any) -> Variable | None:
         some = [(w, v, u) for x, u in ((a, b), (b, a)) for w, v in _factors(x)]
         pairs = [(w, *pair) for w, v, u in some for pair in ((v, u), (u, v))]
     for w, tail, density in pairs:
-        found = _scaled(tail, density, -1 if node.op is divide.op else 1)
-        if found is not None:
-            return found if w is None else multiply(w, found)
+        scaled_tail = _scaled(tail, density, -1 if node.op is divide.op else 1)
+        if scaled_tail is not None:
+            return scaled_tail if w is None else multiply(w, scaled_tail)
     return None
 
 
