@@ -65,7 +65,7 @@ class Item(NamedTuple):
 
     @property
     def program(self) -> tuple[object, ...]:
-        """What items that share an expression have in common."""
+        """The key that items of one expression share."""
         return (id(self.case), self.kind, self.dtype, self.static, self.shape_class)
 
 
@@ -97,7 +97,7 @@ def tier_as_run(backend: Backend, tier: Tier) -> Tier:
 
 
 def items(backend: Backend, tier: Tier) -> list[Item]:
-    """What is tested on a backend, in the order of the cases."""
+    """The items to test on a backend, in the order of the cases."""
     as_run = tier_as_run(backend, tier)
     tests = [item for case in all_cases() for item in variants(case, as_run) if can_run(item, backend)]
     ids = [item.id for item in tests]

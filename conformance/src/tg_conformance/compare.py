@@ -55,7 +55,7 @@ def differs(
     signed_zero: bool = False,
     gradual: bool = False,
 ) -> str | None:
-    """What is wrong with a result, None if nothing.
+    """The fault of a result, None if there is none.
 
     Args:
         dtype: what the result must have.
@@ -74,7 +74,7 @@ def differs(
 
 
 def form(got: Any, want: Any, dtype: str) -> str | None:
-    """What is wrong with a result but for its values."""
+    """The fault of a result apart from its values: its class, dtype or shape."""
     if not isinstance(got, np.ndarray):
         return f"found a {type(got).__name__}, needed an array"
     if got.dtype != numpy_dtype(dtype):
@@ -157,7 +157,7 @@ def _first(got: Array, want: Array, wrong: Any, what: str) -> str | None:
 
 
 def ownership(outputs: Sequence[Any], inputs: Sequence[Array]) -> dict[int, str]:
-    """What is wrong with the memory of outputs, by number: they are writable, own it and share it with nothing."""
+    """Faults of the memory of outputs, by number: they must be writable, own it and share it with nothing."""
     faults: dict[int, str] = {}
     spans = [(*np.lib.array_utils.byte_bounds(x), -1 - k) for k, x in enumerate(inputs) if x.size]
     for k, y in enumerate(outputs):

@@ -35,7 +35,7 @@ Programs = list[tuple["Program", list["Item"]]]
 def evaluate(
     programs: Programs, backend: BackendChoice, *, rounds: int = 0, copied: Mapping[object, str] = MappingProxyType({})
 ) -> dict[str, str | None]:
-    """What is wrong with each item: all programs as one function.
+    """The fault of each item, None if there is none: all programs as one function.
 
     Args:
         rounds: how often each of eight threads calls it, besides.
@@ -120,7 +120,7 @@ def _up_to(
     calls: Sequence[Call],
     watch: Watch,
 ) -> dict[str, str]:
-    """What is wrong with each item in one of many calls with the same inputs.
+    """The fault of each item in one of many calls with the same inputs.
 
     Raises:
         StateError: each call leaves memory behind.
@@ -149,7 +149,7 @@ def shown(call: Call) -> str:
 
 
 def _in_threads(function: Any, programs: Programs, backend: BackendChoice, rounds: int) -> dict[str, str]:
-    """What is wrong with the first item of each program when eight threads call at once."""
+    """The fault of the first item of each program when eight threads call at once."""
     chosen = [(program, members[0]) for program, members in programs]
     sets = [[program.call(item, number) for program, item in chosen] for number in range(THREADS)]
     inputs = [[x for call in calls for x in call.arrays] for calls in sets]
@@ -168,7 +168,7 @@ def _in_threads(function: Any, programs: Programs, backend: BackendChoice, round
 
 
 def _other(program: Program, call: Call, got: Sequence[Any], want: Sequence[Any]) -> str | None:
-    """What differs between the results of the same call, among others and alone; the last digits may."""
+    """The difference between the results of the same call, among others and alone; the last digits may differ."""
     if not all(g.is_untouched for g in call.guarded):
         return "an input or the memory around it was written"
     if all(_same(y, w) for y, w in zip(got, want, strict=True)):

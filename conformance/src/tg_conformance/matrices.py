@@ -68,7 +68,7 @@ def adjoint(a: Array) -> Array:
 
 
 def each(function: Callable[..., Any], *arrays: Array) -> Any:
-    """What a function of matrices gives for each of a batch: an array, or a tuple of arrays."""
+    """The results of a function of matrices for each of a batch: an array, or a tuple of arrays."""
     lead = arrays[0].shape[:-2]
     results = [function(*(a[index] for a in arrays)) for index in np.ndindex(*lead)]
     if not results:

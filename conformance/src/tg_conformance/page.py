@@ -122,7 +122,7 @@ def _cases(entries: Sequence[Entry], names: Sequence[str]) -> Iterator[str]:
 
 
 def _failures(report: Report, names: Sequence[str]) -> str:
-    """What did not pass and why: failures first, then what is advisory; gaps by their reason."""
+    """Outcomes that are no pass, with reasons: failures first, then what is advisory; gaps by their reason."""
     told = []
     for outcome in ("failed", "advisory"):
         for entry in report.cases:

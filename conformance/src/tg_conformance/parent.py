@@ -113,7 +113,7 @@ class Worker:
         return _Died(f"crashed: the worker ended with {how}{self._journal()}\n{errors}")
 
     def _journal(self) -> str:
-        """What the worker was doing, from its journal."""
+        """The item that the worker was running, from its journal."""
         last = self._last()[1:]
         return f" while running {last[0]}{f' and {len(last) - 1} more' if len(last) > 1 else ''}" if last else ""
 

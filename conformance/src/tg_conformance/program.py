@@ -45,7 +45,7 @@ class Call(NamedTuple):
 
     @property
     def arrays(self) -> list[Array]:
-        """What the function is called with."""
+        """The arguments of the function's call."""
         return [g.array for g in self.guarded]
 
 
@@ -124,11 +124,11 @@ class Program:
         return self._frozen[key]
 
     def reference(self, call: Call) -> tuple[Any, ...]:
-        """What the reference gives, node by node, nothing rewritten."""
+        """The reference's results, node by node, nothing rewritten."""
         return interpret(self._reference(call.plain, self.arguments, self.outputs), call.plain)
 
     def wrong(self, call: Call, got: Sequence[Any], want: Sequence[Any]) -> str | None:
-        """What is wrong with the results of a call, against the reference and against the oracle."""
+        """The fault of the results of a call, against the reference and against the oracle."""
         kind = "the gradient" if self.kind == "grad" else "the result"
         oracle = self._oracle(call)
         for k, (y, w, v) in enumerate(zip(got, want, self.outputs, strict=True)):
@@ -207,7 +207,7 @@ class Program:
         return sizes[k] if isinstance(sizes, tuple) else sizes
 
     def apart(self, call: Call, got: Sequence[Any], want: Sequence[Any]) -> str | None:
-        """What differs between the results of a call and those of the same call at another time."""
+        """The difference between the results of a call and those of the same call at another time."""
         for k, (y, w, v) in enumerate(zip(got, want, self.outputs, strict=True)):
             fault = self._check(y, w, v, call, k)
             if fault:

@@ -135,11 +135,11 @@ class LostItem(pytest.Item):
         raise CaseFailure(self.text)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What is wrong with it."""
+        """The fault of the plugin."""
         return self.text
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where the item is from."""
+        """The origin of the item."""
         return SUITE, 0, self.name
 
 
@@ -186,7 +186,7 @@ class BackendCases(pytest.Collector):
                 yield CaseItem.from_parent(self, name=gap_name(k, gap), item=None, batch=(f"gap {k}", set()), gap=k)
 
     def outcome(self, one: CaseItem) -> Outcome:
-        """What came of an item; runs its batch if that has not been done."""
+        """The outcome of an item; runs its batch if that has not been done."""
         if one.name not in self.outcomes:
             wanted = [name for name in self._selected if name in one.batch[1]]
             outcomes = self.worker.run(wanted) if one.item is not None else self.worker.gap(one.gap, one.name)
@@ -279,7 +279,7 @@ class CaseItem(pytest.Item):
         return "\n".join([*lines, str(excinfo.value)])
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where the item is from."""
+        """The origin of the item."""
         return SUITE, 0, f"{self.parent.backend} {self.name}"
 
 
@@ -301,7 +301,7 @@ def skipped(named: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 
 def lost(config: pytest.Config) -> tuple[str, ...]:
-    """What is wrong with plugins that should take part: extensions, and backends unless others are asked for."""
+    """Faults of plugins that should take part: extensions, and backends unless others are asked for."""
     registry = plugin.registry()
     faults = [f"cases lost: {one}" for one in registry.lost_cases()]
     faults += [
@@ -342,7 +342,7 @@ def _strangers(config: pytest.Config) -> list[str]:
 
 
 def asked(config: pytest.Config) -> report.Asked:
-    """What the run was asked for."""
+    """The options of the run."""
     option = config.option
     named = option.backend or ()
     chosen = (option.tier, option.keyword, option.mode or "", tuple(option.exclude), tuple(option.backend_option))

@@ -100,7 +100,7 @@ class Tested(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What a run was asked for, and what kept anything out of it."""
+    """The options of a run, and the reasons for which anything was kept out of it."""
 
     tier: Tier = "quick"
     words: str = ""  # pytest's -k
@@ -204,7 +204,7 @@ class Results:
             yield Entry(backend, _family(case), case, dtype, level, next(iter(counts)), counts, seconds, details)
 
     def _not_run(self) -> Iterator[Entry]:
-        """Which cases of those that ran somewhere did not run on a backend or in a dtype, and why."""
+        """Cases that ran somewhere but not on a backend or in a dtype, and the reason."""
         ran = {(record.backend, record.case, record.dtype) for record in self.records}
         names = {record.case for record in self.records}
         backends = [plugin.registry().backend(name) for name in self.backends]

@@ -40,7 +40,7 @@ LOOSE: Final = 16.0  # by how much a gap may state more than the largest error t
 
 
 class Evidence:
-    """What programs show of a gap whose answers differ: in which dtypes they do, and by how much."""
+    """The evidence of programs for a gap whose answers differ: the dtypes in which they do, and by how much."""
 
     def __init__(self, gap: Gap) -> None:
         self.gap = gap
@@ -65,7 +65,7 @@ class Evidence:
         return self.gap.dtypes is not None and not self.fault()
 
     def fault(self) -> str:
-        """What is wrong with the gap; "" if nothing."""
+        """The fault of the gap; "" if there is none."""
         if not self.errors:
             return f"{NO_CASE} that no other gap covers"
         worst, unseen = max(self.errors.values()), sorted((self.gap.dtypes or set()) - self.errors.keys())
@@ -225,7 +225,7 @@ class Runner:
         return outcomes
 
     def _refused_wrongly(self, program: Program, item: Item, gaps: Sequence[Gap]) -> str | None:
-        """What is wrong with gaps that say that a program raises: it does not, or all is well without them.
+        """The fault of gaps that say that a program raises: it does not, or all is well without them.
 
         That the program raises shows nothing by itself: declaring the gap makes it. So it is compiled past them.
         """
@@ -266,7 +266,7 @@ class Runner:
         return Outcome(item.id, "xfailed", gap.reason, seconds) if detail else Outcome(item.id, "passed", "", seconds)
 
     def _fault(self, program: Program, item: Item, gaps: Iterable[Gap]) -> str | None:
-        """What is wrong with an item that is compiled as if gaps were not declared."""
+        """The fault of an item that is compiled as if gaps were not declared."""
         try:
             with plugin.unsaid(gaps):
                 return evaluate([(program, [item])], self.choice)[item.id]
@@ -326,7 +326,7 @@ class Runner:
         return Outcome(gap_name(k, gap), "failed" if detail else "passed", detail, time.perf_counter() - started)
 
     def _difference(self, k: int, candidates: Iterable[Item]) -> tuple[str, float | None]:
-        """What is wrong with a gap whose answers differ, and the largest error found, in units of the last place.
+        """The fault of a gap whose answers differ, and the largest error found, in units of the last place.
 
         Programs that have the op as they are written come first; whether others get it by rewriting is seen only if
         those show nothing. It ends where enough has been seen.
@@ -381,7 +381,7 @@ def _cores_ops() -> frozenset[object]:
 
 
 def _error(item: Item, backend: BackendChoice) -> str | None:
-    """What is wrong with the exception of an item: its class, and its text, which is the reference's."""
+    """The fault of an item's exception: its class, and its text, which is the reference's."""
     case = item.case
     assert case.raises is not None
     want = _raised_by(item, "perform", "off")
@@ -404,7 +404,7 @@ def _raised_by(item: Item, backend: BackendChoice | str, mode: str | None) -> Ba
 
 
 def _script(item: Item, backend: BackendChoice) -> str | None:
-    """What is wrong with what a script returns."""
+    """The fault of a script's results."""
     case = item.case
     arrays = [drawn(item, k, 0) for k in range(len(case.inputs))]
 

@@ -36,7 +36,7 @@ class StateError(Exception):
 
 
 def snapshot() -> Mapping[str, Any]:
-    """What a backend must not change, by the name under which messages tell of it."""
+    """The state that a backend must not change, by the name under which messages tell of it."""
     state: Any = np.random.get_state()  # noqa: NPY002 (the one that a backend may have drawn from)
     return {
         "the random state": hash(random.getstate()),
@@ -53,7 +53,7 @@ def snapshot() -> Mapping[str, Any]:
 
 
 def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> str | None:
-    """What differs between two snapshots, in words; None if nothing."""
+    """The difference between two snapshots, in words; None if there is none."""
     for name, value in before.items():
         if after[name] != value:
             return f"{name} changed{_shown(value, after[name])}"
@@ -73,7 +73,7 @@ def _shown(before: Any, after: Any) -> str:
 
 
 def _printed() -> int:
-    """How much the process has written to its standard output, where that is a file."""
+    """The number of bytes the process has written to its standard output, where that is a file."""
     sys.stdout.flush()
     try:
         facts = os.fstat(1)

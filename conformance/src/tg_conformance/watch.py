@@ -96,7 +96,7 @@ class Watch:
                 function.__code__ = own
 
     def told_of(self, program: Program, *, is_alone: bool) -> str | None:
-        """What is wrong with a program: the rule of an op in it has the reference compute.
+        """The fault of a program: the rule of an op in it has the reference compute.
 
         Args:
             is_alone: nothing else has been watched, so that other ops too were computed for the program.
@@ -185,7 +185,7 @@ class Watch:
 
 
 class Stack(NamedTuple):
-    """What is found on the stack of a call of the reference.
+    """The frames on the stack of a call of the reference.
 
     `under_rule` is the innermost frame of a plugin that was called as a rule; `of_plugin` of any plugin's.
     """
@@ -290,14 +290,14 @@ def _function(method: Callable[..., Any]) -> FunctionType:
 
 @functools.cache
 def folders_of(backend: str) -> list[str]:
-    """Where the code of a backend lies, of what it requires, and of extensions: their packages, or the module alone."""
+    """Folders of the code of a backend, of what it requires, and of extensions: their packages, or the module alone."""
     registry = plugin.registry()
     entries = dict.fromkeys((registry.provided_by(backend), *registry.required(backend), *registry.extensions()))
     return [folder for entry in entries if (folder := _folder(entry)) is not None]
 
 
 def _folder(entry: Entry) -> str | None:
-    """Where the code of a plugin lies; None of an object that was registered by hand."""
+    """The folder of a plugin's code; None of an object that was registered by hand."""
     name = entry.target.partition(":")[0]
     top = name.partition(".")[0]
     is_of_kit = top == __name__.partition(".")[0]

@@ -36,7 +36,7 @@ END: Final = object()
 
 
 class _Order(NamedTuple):
-    """Which elements a process has in each epoch: those from `begin` to before `end` of all, shuffled by a key."""
+    """The order of a process's elements in each epoch: those from `begin` to before `end` of all, shuffled by a key."""
 
     key: Array | None
     length: int

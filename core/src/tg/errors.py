@@ -146,7 +146,7 @@ def error_class(name: str) -> type[Exception]:
 
 
 def blamed(error: Exception, what: str, *lines: tuple[str, str], hint: str | None = None) -> Exception:
-    """What to raise for an error that a plugin's code has raised: it says whose code that is, and where it was used.
+    """The exception to raise for a plugin code's error: it says whose code that is, and where it was used.
 
     A `PluginError` with the error as its cause. An error that callers catch by its class stays what it is, and gets a
     note: one of tg's own, of a library's own class, of the machine (memory, files), or a warning.

@@ -139,7 +139,7 @@ def explained(f: F) -> F:
 def instead(
     what: str, functions: Iterable[Callable[..., Any]], kwargs: Iterable[str], error: TypeError
 ) -> InputError | None:
-    """What to raise for a call with a keyword that nothing takes, if there is another name for it, or a similar one.
+    """The exception for a call with a keyword that nothing takes, if there is another name for it, or a similar one.
 
     Args:
         what: the name of what was called.

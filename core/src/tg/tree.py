@@ -70,7 +70,7 @@ def unflatten(nesting: Structure, values: Iterable[Any]) -> Any:
 
 
 def paths(value: Any) -> list[str]:
-    """Where each leaf stands, as Python writes it.
+    """Place of each leaf, as Python writes it.
 
     Example:
         >>> import tg

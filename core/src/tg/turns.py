@@ -53,7 +53,7 @@ RECHECK = 1.0  # seconds after which a child of a fork in the middle of a wait l
 
 
 class Claim(NamedTuple):
-    """What a turn is for: the things that nobody else may have meanwhile, and whether a fork has to wait."""
+    """Purpose of a turn: the things that nobody else may have meanwhile, and whether a fork has to wait."""
 
     things: frozenset[object]
     delays_forks: bool = False

@@ -321,7 +321,7 @@ def _rows() -> dict[str, tuple[str, str]]:
 
 
 def instead(name: str) -> str | None:
-    """What to do instead of using a function of this name; None where the table has no such name."""
+    """Advice on what to do instead of using a function of this name; None where the table has no such name."""
     return _rows()[name][1] if name in _rows() else None
 
 

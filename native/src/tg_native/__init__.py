@@ -1,4 +1,4 @@
-"""What backends that write code themselves have in common: fusion, plans, loops, kernels, entries.
+"""Common parts of backends that write code themselves: fusion, plans, loops, kernels, entries.
 
 For tg it is an extension: the family of ops that fusion makes comes from here. Authors of rules import the words of
 kernels from here (`tg_native.Elementwise`, `tg_native.select`, …); every other name may change with any release.

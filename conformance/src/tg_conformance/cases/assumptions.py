@@ -16,7 +16,7 @@ ALL: Final = ("bool", "int8", "uint8", "int64", "float16", "float32", "float64",
 
 
 def promised(x: Any) -> Any:
-    """What a promise makes cheaper, over an input and over a result."""
+    """Values that a promise makes cheaper to compute, over an input and over a result."""
     v = tg.assume(x, positive=True, finite=True)
     w = tg.assume(v + 1, positive=True)
     return tg.absolute(v), tg.sqrt(w * w), tg.sign(w), tg.maximum(v, 0), tg.log(tg.exp(v))

@@ -206,7 +206,7 @@ def running(x: Any, *, reverse: bool) -> Any:
 
 
 def counted(low: Any, high: Any) -> Any:
-    """What `fori_loop` of `c * 3 + i` gives."""
+    """The result of `fori_loop` of `c * 3 + i`."""
     c = np.int64(1)
     for i in range(int(low), int(high)):
         c = c * 3 + i

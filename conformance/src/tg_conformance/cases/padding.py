@@ -30,7 +30,7 @@ OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
 
 
 def size(x: Any, *_: Any) -> Any:
-    """What the rounding of sums and differences of entries is relative to."""
+    """The magnitude to which the rounding of sums and differences of entries is relative."""
     return 40 * np.abs(np.asarray(x, float)).max(initial=0)
 
 

@@ -50,7 +50,7 @@ def joined() -> Iterator[Case]:
 
 
 def added(x: Any, y: Any) -> Any:
-    """What broadcasts: the sum, the product, the larger."""
+    """Operations that broadcast: the sum, the product, the larger."""
     return x + y, x * y, tg.maximum(x, y)
 
 

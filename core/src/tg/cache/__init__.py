@@ -1,1 +1,1 @@
-"""What backends keep on disk between processes."""
+"""Disk caches of backends, kept between processes."""

@@ -120,7 +120,7 @@ class Cache:
         return None if entry is None else entry[0]
 
     def read(self, key: str) -> bytes | None:
-        """What the entry of `key` holds, or None where there is none that is whole and can be trusted."""
+        """The content of the entry of `key`, or None where there is none that is whole and can be trusted."""
         entry = self._found(key)
         return None if entry is None else entry[1]
 
@@ -192,7 +192,7 @@ class Cache:
         return removed
 
     def _home(self) -> tuple[Path, str | None]:
-        """Where the environment puts the cache, and why that cannot be."""
+        """The cache's path as the environment sets it, and why that cannot be."""
         try:
             if chosen := os.environ.get("TG_CACHE_DIR"):
                 return Path(chosen).expanduser().absolute() / self.name, None
@@ -256,7 +256,7 @@ def _seal(content: bytes | memoryview) -> bytes:
 
 
 def _content(path: Path) -> bytes | None:
-    """What an entry holds, if it ends in the seal of it."""
+    """The content of an entry, if it ends in its seal."""
     try:
         content = path.read_bytes()
     except OSError:

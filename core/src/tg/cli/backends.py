@@ -90,7 +90,7 @@ def extensions() -> list[str]:
 
 
 def problems() -> list[str]:
-    """What is wrong with plugins, those that provide no backend included."""
+    """Faults of plugins, those that provide no backend included."""
     from tg import plugin
 
     registry = plugin.registry()

@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def options(args: argparse.Namespace) -> list[str]:
-    """What the command was given, as pytest's options."""
+    """The options of the command as pytest's options."""
     chosen = [word for name in args.backend for word in ("--backend", name)]
     chosen += [word for name in args.exclude for word in ("--exclude", name)]
     chosen += [word for name in args.variable for word in ("--variable", name)]

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _fault(backend: str) -> str | None:
-    """What keeps the tables of a backend from being read, which says nothing of the others; None if nothing."""
+    """The fault that keeps the tables of a backend from being read, which says nothing of the others; None if none."""
     from tg import plugin
     from tg.errors import TgError
 

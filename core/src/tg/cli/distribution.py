@@ -72,6 +72,6 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def written(folder: Path) -> str:
-    """What to do next."""
+    """The user's next steps."""
     place = folder if folder.is_absolute() else f"./{folder}"
     return f"written to {folder}; next:\n  pip install -e {place}\n  pytest {place}"

@@ -62,7 +62,7 @@ def machine() -> dict[str, Any]:
 
 
 def settings() -> dict[str, Any]:
-    """What the environment sets for programs, the backend among it, and why programs would fail because of that."""
+    """The environment's settings for programs, the backend among them, and why programs would fail because of that."""
     import tg
     from tg.configuration import Config, current
 

@@ -95,7 +95,7 @@ def prediction(p: dict[str, tg.Shared], backend: str) -> Any:
 
 # 6. Training is a plain loop of calls.
 class Result(NamedTuple):
-    """What a training run gave."""
+    """The result of a training run."""
 
     backend: str
     compile_seconds: float

@@ -85,7 +85,7 @@ def fit(logp: Callable[..., Any], size: int) -> np.ndarray[Any, Any]:
 
 
 def scales(logp: Callable[..., Any], mode: np.ndarray[Any, Any], step: float = 1e-4) -> np.ndarray[Any, Any]:
-    """How far each parameter may go alone: one over the root of the curvature at the mode."""
+    """The distance each parameter may go alone: one over the root of the curvature at the mode."""
     moves = step * np.eye(len(mode))
     slopes = [logp(mode - move)[1][i] - logp(mode + move)[1][i] for i, move in enumerate(moves)]
     return np.sqrt(2 * step / np.array(slopes))
@@ -145,7 +145,7 @@ def sample(
 
 # 5. All of it, and what it took.
 class Result(NamedTuple):
-    """What a run gave."""
+    """The result of a run."""
 
     backend: str
     compile_seconds: float

@@ -24,7 +24,7 @@ NEEDED: Final = object()
 @final
 @dataclass(frozen=True)
 class Constraint:
-    """What a parameter has to be.
+    """The constraint of a parameter.
 
     Args:
         text: that, as documentation has it.

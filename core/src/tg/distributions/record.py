@@ -44,7 +44,7 @@ WIDER: Final = {"float16": "float32", "bfloat16": "float32"}
 @final
 @dataclass(frozen=True)
 class Formulas:
-    """What is known of a distribution: functions of a value or a probability and the parameters, or of these alone.
+    """The formulas of a distribution: functions of a value or a probability and the parameters, or of these alone.
 
     Args:
         log_density: the logarithm of the density, or of the probability of a number.

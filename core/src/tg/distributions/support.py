@@ -1,4 +1,4 @@
-"""Where a distribution has its numbers: an interval, the integers in one, or vectors."""
+"""Supports of distributions: an interval, the integers in one, or vectors."""
 
 from __future__ import annotations
 

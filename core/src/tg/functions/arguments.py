@@ -1,4 +1,4 @@
-"""What `tg.function` is given, before anything is compiled: inputs, updates, givens, defaults and donations."""
+"""Arguments of `tg.function`, before anything is compiled: inputs, updates, givens, defaults and donations."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def own_updates(results: Sequence[Variable], targets: Sequence[Shared]) -> dict[
 
 
 def givens_of(givens: Mapping[Variable, Any]) -> dict[int, Variable]:
-    """What takes the place of variables, by their ids.
+    """The replacements of variables, by their ids.
 
     Raises:
         InputError: what is replaced is no variable, or by another dtype or rank.

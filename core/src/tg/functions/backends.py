@@ -85,7 +85,7 @@ def _first_of(names: Sequence[str], options: Mapping[str, Any], passed_over: Pas
 
 
 def in_line(choice: BackendChoice, attempt: Callable[[BackendChoice], Program]) -> tuple[Program, BackendChoice]:
-    """What an attempt at compiling gives, and the choice for which it did: "auto" goes on to the next in line.
+    """The program of an attempt at compiling, and the choice for which it is: "auto" goes on to the next in line.
 
     Raises:
         NoRuleError: a backend that was named lacks something, or each in line; that of the first.
@@ -126,7 +126,7 @@ def _need_performed(graph: FrozenGraph) -> None:
 
 
 def _fact(name: str, error: Exception) -> str:
-    """What an error says of a backend, in a line that begins with its name."""
+    """The message of an error of a backend, in a line that begins with its name."""
     text = str(error).partition("\n")[0]
     return text.removeprefix(f"backend {name!r}").lstrip(": ")
 
@@ -156,7 +156,7 @@ MODES: Final = {  # of PyTensor
 
 
 def mode_hint(mode: object) -> str | None:
-    """What somebody means who gives as a mode the name of a backend, or of one of PyTensor's modes."""
+    """A hint for somebody who gives as a mode the name of a backend, or of one of PyTensor's modes."""
     if not isinstance(mode, str):
         return None
     names = {name for one in plugin.registry().backends() for name in (one.name, *one.aliases)}

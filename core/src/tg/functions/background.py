@@ -156,7 +156,7 @@ class Shown(Executable):
 
     @property
     def compiles(self) -> int:
-        """How often the library has compiled."""
+        """The number of compilations by the library."""
         return self._native.compiles
 
     @property

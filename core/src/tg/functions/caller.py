@@ -125,7 +125,7 @@ def _result(result: str, results: Sequence[str]) -> str:
 
 
 def shape_of(key: Any) -> str:
-    """What the short way makes of the outputs: "one", a "list", or "other"."""
+    """The kind of the outputs for the short way: "one", a "list", or "other"."""
     if key == LEAF:
         return "one"
     return "list" if key is not None and key[0] is list and all(part == LEAF for part in key[2]) else "other"

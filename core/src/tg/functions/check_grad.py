@@ -33,7 +33,7 @@ LOCAL: Final = 16  # elements compared of each operand where a single op is look
 
 @dataclasses.dataclass(frozen=True)
 class GradientCheck:
-    """What a check has found: the element whose derivatives are furthest apart, against what is allowed there."""
+    """The outcome of a check: the element whose derivatives are furthest apart, against what is allowed there."""
 
     passed: bool
     compared: int  # elements

@@ -46,7 +46,7 @@ class Program(NamedTuple):
 
     @property
     def descriptors(self) -> tuple[Descriptor, ...]:
-        """What its status means."""
+        """The meaning of its status."""
         return tuple(c.descriptor for c in self.checked.checks)
 
 

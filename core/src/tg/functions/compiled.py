@@ -61,7 +61,7 @@ class Function:
 
     @property
     def compiles(self) -> int:
-        """How often a compiler has run: for each specialisation, and for new shapes where a backend needs it."""
+        """The number of compiler runs: one for each specialisation, and for new shapes where a backend needs it."""
         return self.programs.compiles
 
     @property
@@ -83,13 +83,13 @@ class Function:
         return self.programs.wait(timeout)
 
     def compile_report(self) -> CompileReport:
-        """Where the time from `tg.function` to what runs has gone: phases, passes, the backend's compiler, caches."""
+        """The time from `tg.function` to what runs, split up: phases, passes, the backend's compiler, caches."""
         from tg.functions.report import report
 
         return report(self.programs)
 
     def profile(self, *args: Any, calls: int = 10, **kwargs: Any) -> Profile:
-        """Where the time of a call goes: checks and conversion, each loop or node with the user's line, the outputs.
+        """The time of a call, split up: checks and conversion, each loop or node with the user's line, the outputs.
 
         The program is made once more, so that it takes the time of its parts; nothing is updated. What native code is
         in the making is waited for.
@@ -149,14 +149,14 @@ class Function:
         return traceable(self, on_error)
 
     def explain(self) -> Explanation:
-        """How the main specialisation was rewritten: node by node, with the user's lines and the reasons."""
+        """The rewriting of the main specialisation: node by node, with the user's lines and the reasons."""
         from tg.functions.explanation import Explanation
 
         pattern, setting = self.programs.pattern, self.programs.setting
         return Explanation(self.request.variables, self.request.results, pattern, setting)
 
     def why(self, variable: Variable) -> str:
-        """What became of a variable of the expression: the replacements on its way to what is computed, if anything.
+        """The fate of a variable of the expression: the replacements on its way to what is computed, if anything.
 
         Raises:
             InputError: not a variable.

@@ -1,4 +1,4 @@
-"""Which rules, passes and classes of rewriting a function leaves out, by name."""
+"""Names of the rules, passes and classes of rewriting that a function leaves out."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def explain(
     mode: str | None = None,
     exclude: str | Collection[str] | None = None,
 ) -> Explanation:
-    """How a compiled function, or an expression, is rewritten: node by node, with the user's lines and the reasons.
+    """Explain the rewriting of a compiled function or an expression: node by node, with the user's lines and reasons.
 
     Args:
         value: a function of `tg.function`; or the inputs, with `outputs` the expression; or the expression alone.

@@ -33,7 +33,7 @@ LOWERING: Final = "lowering"
 
 @final
 class Explanation:
-    """How a program was rewritten; `print` it, or read its `nodes`, `counts`, `before` and `after()`."""
+    """The rewriting of a program; `print` it, or read its `nodes`, `counts`, `before` and `after()`."""
 
     def __init__(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], ones: Iterable[tuple[int, int]], setting: Setting
@@ -105,14 +105,14 @@ class Explanation:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How often each rule and pass was applied, the most frequent first."""
+        """The number of applications of each rule and pass, the most frequent first."""
         steps = itertools.chain(self.rest, *(story.steps for story in self.nodes))
         counter = collections.Counter(step.name for step in _with_inner(steps))
         counter.update(name for name, *_ in self._lowerings)
         return dict(counter.most_common())
 
     def why(self, variable: Variable) -> str:
-        """What became of a variable of the program, from replacement to replacement.
+        """The fate of a variable of the program, from replacement to replacement.
 
         Raises:
             InputError: not a variable.

@@ -66,7 +66,7 @@ class Jitted:
 
     @property
     def compiles(self) -> int:
-        """How often a compiler has run, for all kinds of arguments together."""
+        """The number of compiler runs, for all kinds of arguments together."""
         return sum(f.compiles for f in self.functions)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -164,7 +164,7 @@ class Jitted:
         return function(inputs, outputs, name=self._name, on_unused_input="ignore", **self._options)
 
     def _applied(self, call: _Arguments, leaves: Sequence[Variable]) -> Any:
-        """What the Python function makes of variables."""
+        """The result of the Python function for variables."""
         arguments = inspect.BoundArguments(self._signature, call.bound.arguments.copy())
         arguments.arguments.update(call.structure(iter(leaves)))
         return self._fn(*arguments.args, **arguments.kwargs)

@@ -1,4 +1,4 @@
-"""How the value of a shared variable is overwritten: lent to a call, where nothing but the variable refers to it.
+"""Overwriting of a shared variable's value: it is lent to a call, where nothing but the variable refers to it.
 
 A call that updates variables has a turn that claims them, from before it reads until it has stored the new values. It
 reads, and where it would overwrite values gives all its variables the *loan* in place of what they had; then it counts
@@ -163,7 +163,7 @@ def _is_alone(old: Sequence[Any], place: int, program: Program) -> bool:
 
 
 def _references(old: Sequence[Any], place: int, backend: str) -> int:
-    """How many references there are to a value and to its array, other than from the value itself."""
+    """The number of references to a value and to its array, other than from the value itself."""
     value = old[place]
     array = value.natives[backend]
     own = int(value.array is array)

@@ -34,7 +34,7 @@ class Nesting(NamedTuple):
 
     @property
     def places(self) -> list[str]:
-        """Where each input stands: the number of its argument, and the way there as Python writes it."""
+        """The position of each input: the number of its argument, and the way there as Python writes it."""
         return [f"{k}{path}" for k, structure in enumerate(self.structures) for path in paths(structure)]
 
     def together(self, leaves: Iterable[Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Which node of a program first makes a NaN or an infinity: the NaN guard.
+"""NaN guard: find the node of a program that first makes a NaN or an infinity.
 
 The program is compiled in parts on its own backend, as it is before what the backend itself rewrites. A first part has
 one flag for each value: whether it is finite. A second one tells NaN from infinity for the values through which a
@@ -97,7 +97,7 @@ class Guard:
         self._frozen = rewritten(FunctionGraph.of(inputs, results, ones), hidden)
 
     def find(self, arrays: Sequence[Array]) -> NonFinite | None:
-        """What made the first result that is not finite; None where all are finite."""
+        """The maker of the first result that is not finite; None where all are finite."""
         return _Search(self, self._frozen, self._labels).find(list(arrays))
 
     def run(self, graph: FunctionGraph, arrays: Sequence[Array]) -> list[Array]:
@@ -115,7 +115,7 @@ class Guard:
 
 
 def _lowering(rewrites: Rewrites) -> Rewrites:
-    """What a backend itself rewrites."""
+    """The rewrites that are a backend's own."""
     rules, passes = (tuple(one for one in group if _is_own(one)) for group in (rewrites.rules, rewrites.passes))
     return Rewrites(rules, passes)
 
@@ -166,7 +166,7 @@ class _Search:
         return min(results or sources)
 
     def flags(self, arrays: Sequence[Array]) -> Flags:
-        """Which values have NaNs and infinities: one run says which are not finite, one more what these have."""
+        """The values that have NaNs and infinities: one run says which are not finite, one more what these have."""
         frozen = self.frozen
         leaves = {**dict(enumerate(arrays)), **{frozen.arity + k: c.data for k, c in enumerate(frozen.constants)}}
         numbers = [k for k in sorted(self.makers) if _is_floating(frozen, k)]
@@ -233,7 +233,7 @@ class _Search:
         return bool(bad.any())
 
     def report(self, output: int, what: str, number: int, arrays: list[Array], then: Sequence[int]) -> NonFinite:
-        """What is to be told of the value in which a NaN or an infinity first stands."""
+        """The report of the value in which a NaN or an infinity first stands."""
         frozen, n = self.frozen, self.makers.get(number)
         title = f"{self.guard.setting.name}: result {output} has {what}"
         if n is None:

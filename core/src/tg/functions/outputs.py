@@ -1,4 +1,4 @@
-"""What a program's outputs must be: dtype, rank and known lengths, looked at in every call that goes through Python.
+"""Checks of a program's outputs: dtype, rank and known lengths, looked at in every call that goes through Python.
 
 Entries of native code make their outputs themselves, as declared; what rules have made is believed until here.
 """

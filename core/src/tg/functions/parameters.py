@@ -1,4 +1,4 @@
-"""What `inspect.signature` says of a compiled function: its inputs by name, and their defaults."""
+"""The `inspect.signature` of a compiled function: its inputs by name, and their defaults."""
 
 from __future__ import annotations
 

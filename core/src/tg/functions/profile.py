@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
 @final
 class Profile:
-    """Where the time of a call goes, in the median of the calls that were made; `print` it, or read it.
+    """The time of a call by parts, in the median of the calls that were made; `print` it, or read it.
 
     `call` is the seconds of an ordinary call. It may be less than those of its `phases`, which are measured on the
     general way, where every kind of argument is looked at. The `rows` are what the phase "program" is made of; they are

@@ -71,7 +71,7 @@ class Value:
 
     @property
     def nbytes(self) -> int:
-        """How many bytes its elements take."""
+        """The number of bytes that its elements take."""
         array = self.array
         return int(next(iter(self.natives.values())).nbytes if array is None else array.nbytes)
 

@@ -1,4 +1,4 @@
-"""What became of each node of a program when it was rewritten: its `Story`, told from a journal."""
+"""The `Story` of each node of a program when it was rewritten, told from a journal."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Step:
 
 @dataclasses.dataclass(frozen=True)
 class Story:
-    """What a node was, at which of the user's lines, what replaced it, and what came out."""
+    """A node as it was, the user's line that it is from, what replaced it, and what came out."""
 
     was: str
     loc: Loc | None
@@ -105,7 +105,7 @@ class Teller:
         return [self._story(k) for k in range(len(self.before.nodes))]
 
     def rest(self) -> tuple[Step, ...]:
-        """What was replaced in values that no node of the program became: checks that rewriting added."""
+        """The replacements of values that no node of the program became: checks that rewriting added."""
         return tuple(self.step(e) for e in self.journal.entries if id(e) not in self.claimed)
 
     def _story(self, number: int) -> Story:
@@ -160,7 +160,7 @@ class Teller:
                     yield from map(self.step, journal.entries)
 
     def became(self, value: Variable) -> str:
-        """What is left of a value of the program: itself, another value, a constant, or nothing."""
+        """The rest of a value of the program: itself, another value, a constant, or nothing."""
         final = self.journal.became(value)
         if isinstance(final, Constant):
             return f"computed when compiling: {constant_text(final)}"

@@ -1,4 +1,4 @@
-"""What watches the calls of a function that asked for it: debug mode, and the NaN guard."""
+"""Watching of the calls of a function that asked for it: debug mode, and the NaN guard."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @final
 class Watch:
-    """What is known for the watched calls of one function, made for each specialisation when it is first needed."""
+    """The state for the watched calls of one function, made for each specialisation when it is first needed."""
 
     def __init__(self, request: Request, programs: Programs) -> None:
         self._request, self._programs = request, programs
@@ -60,7 +60,7 @@ class Watch:
                 raise cause.error()
 
     def find(self, ones: Ones, arrays: Sequence[Array]) -> NonFinite | None:
-        """What made the first output that is not finite; None where all are finite."""
+        """The maker of the first output that is not finite; None where all are finite."""
         guard = self._guard.get(ones)
         if guard is None:
             guard = self._guard[ones] = Guard(*self._expression, ones, self._programs.setting_for(ones))

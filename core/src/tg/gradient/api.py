@@ -1,4 +1,4 @@
-"""What users call: `grad`, `value_and_grad`, and the products with the Jacobian, `vjp` and `jvp`."""
+"""The user's functions: `grad`, `value_and_grad`, and the products with the Jacobian, `vjp` and `jvp`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the functions of differentiation share: their arguments looked at, and what is not connected."""
+"""Arguments of the functions of differentiation, looked at, and gradients that are not connected."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def need_choice(disconnected: str, what: str) -> None:
 def connected(
     slopes: Sequence[Variable | None], like: Sequence[Variable], disconnected: str, text: str
 ) -> list[Variable]:
-    """What was found, with zeros in the shape of `like` where nothing was.
+    """The derivatives in `slopes`, with zeros in the shape of `like` where there is none.
 
     Args:
         disconnected: "raise", "zero" or "warn" (and zero).

@@ -52,7 +52,7 @@ class Padding(NamedTuple):
 
 
 class BatchTools:
-    """What `Op.batch` is given."""
+    """Tools that `Op.batch` is given."""
 
     def unbatched(self, v: Variable) -> Unbatched:
         """A result that is the same for all elements of the batch."""

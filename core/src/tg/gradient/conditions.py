@@ -159,7 +159,7 @@ def factors_of(s: Condition) -> tuple[Condition, Condition]:
 
 
 def disjunction(parts: Iterable[Condition]) -> Condition:
-    """Where one of some conditions holds; nowhere if there are none."""
+    """The places where one of some conditions holds; nowhere if there are none."""
     total: Condition = False
     for part in parts:
         total = either(total, part)
@@ -226,7 +226,7 @@ def _is_of_row(a: Condition, b: Condition) -> bool:
 
 
 def _negated(s: Condition) -> Variable | None:
-    """What a condition is the negation of."""
+    """The condition that a condition is the negation of."""
     is_negation = isinstance(s, Variable) and s.apply is not None and s.apply.key is logical_not
     return s.inputs[0] if is_negation else None  # type: ignore[union-attr]
 

@@ -70,7 +70,7 @@ class Flagged(NamedTuple):
     def starts(
         self, supports: Supports, flows: Mapping[int, Variable | None], operands: Sequence[Variable]
     ) -> list[Variable]:
-        """What they begin with: the condition of what is given, nowhere where that is zeros."""
+        """The initial conditions: that of each value in `flows`, nowhere where that is zeros."""
         return [
             as_told(
                 False if (v := flows.get(k)) is None else condition_of(supports, v, field), operands[k], whole=whole
@@ -120,7 +120,7 @@ def as_told(s: Condition, v: Variable, *, whole: bool) -> Variable:
 def of_slices(
     flags: Mapping[Place, Variable], places: Mapping[Place, bool], first: int, last: int | None = None
 ) -> tuple[dict[Place, Variable], dict[Place, Variable]]:
-    """What stands for conditions of sequences: those of a step's slice, and scalars that all steps share."""
+    """Stand-ins for conditions of sequences: those of a step's slice, and scalars that all steps share."""
     own = {p: leaf for p, leaf in flags.items() if first <= p[0] and (last is None or p[0] < last)}
     return {p: v for p, v in own.items() if places[p]}, {p: v for p, v in own.items() if not places[p]}
 
@@ -128,7 +128,7 @@ def of_slices(
 def by_step(
     places: Iterable[Place], conditions: Sequence[Variable], values: Mapping[int, Variable | None]
 ) -> list[Variable]:
-    """What each step told of its part of numbered values, in the ranks of these: a scalar is one of the whole part."""
+    """Conditions by step of its part of numbered values, in the ranks of these: a scalar is one of the whole part."""
     results = []
     for (k, _), s in zip(places, conditions, strict=False):
         v = values[k]

@@ -134,7 +134,7 @@ def dependencies(outputs: Sequence[Variable], leaves: Sequence[Variable] = ()) -
 
 
 def _carrying(node: Apply, reached: Sequence[int]) -> list[bool]:
-    """Which operands of a node the results with these numbers depend on."""
+    """The flags of a node's operands: whether the results with these numbers depend on each."""
     op = node.op
     if isinstance(op, Elementwise) and op.fn.d is not None:
         return [partial is not None for partial in op.fn.d]
@@ -200,7 +200,7 @@ def _through(
 
 @final
 class Tools(BatchTools):
-    """What `Op.pullback` is given to build cotangents with."""
+    """Tools that `Op.pullback` is given to build cotangents with."""
 
     def __init__(self, supports: Supports, *, turns: bool = False, forward: bool = False) -> None:
         """The tools of one sweep.
@@ -232,7 +232,7 @@ class Tools(BatchTools):
         return self.supports.times(dy, d, turns=self.turns)
 
     def selected(self, dy: Variable) -> Variable:
-        """Where a cotangent is not 0 by selection, in its shape."""
+        """The mask where a cotangent is not 0 by selection, in its shape."""
         return wide(self.supports.of(dy).selected, dy)
 
     def _at_kink(self, dy: Variable, d: AtKink) -> Variable:

@@ -94,7 +94,7 @@ def _through(
 
 @final
 class ForwardTools:
-    """What `Op.pushforward` is given to build tangents with."""
+    """Tools that `Op.pushforward` is given to build tangents with."""
 
     def __init__(self, supports: Supports) -> None:
         self.supports = supports
@@ -118,7 +118,7 @@ class ForwardTools:
     def _terms(
         self, fn: ElementwiseFunction, k: int, inputs: Sequence[Variable], output: Variable, t: Variable
     ) -> list[Variable]:
-        """What the tangent of operand k adds to that of the result: d * t, and d_conj * conj(t) where t is complex."""
+        """The terms of the result's tangent from that of operand k: d * t, and d_conj * conj(t) where t is complex."""
         terms: list[Variable | None] = []
         partial = fn.d[k] if fn.d is not None else None
         if partial is not None:

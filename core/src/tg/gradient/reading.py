@@ -298,7 +298,7 @@ def _of_matmul(node: Apply, parts: Sequence[Condition], field: int) -> Condition
 
 
 def _of_terms(node: Apply, parts: Sequence[Condition]) -> Condition:
-    """Where a term of a matrix product has both its factors."""
+    """The places where a term of a matrix product has both its factors."""
     (s, t), (x, y) = parts, node.inputs
     return in_matrix_product(s, x, t, y)
 

@@ -69,7 +69,7 @@ MOST_STEPS: Final = 4  # that the carries of a loop are followed: then nothing i
 
 @final
 class Regularity:
-    """What is known of the values of one sweep, each found once: whether it is regular, and what sign it has.
+    """Facts of the values of one sweep, each found once: whether it is regular, and what sign it has.
 
     Args:
         leaves: variables of an inner graph.
@@ -97,7 +97,7 @@ class Regularity:
         return key_of(leaf) in self._found
 
     def of(self, v: Variable) -> int:
-        """What is known of a value, without recursion."""
+        """The facts of a value, without recursion."""
         memo = self._found
         if self._known is not None:
             memo.update({key_of(u): (u, fact) for u, fact in zip(self._leaves, self._known(), strict=True)})
@@ -123,11 +123,11 @@ class Regularity:
         return memo[key_of(v)][1]
 
     def of_all(self, values: Sequence[Variable]) -> list[int]:
-        """What is known of several values."""
+        """The facts of several values."""
         return [self.of(v) for v in values]
 
     def of_steps(self, op: Scan | While, inputs: Sequence[Variable]) -> list[int]:
-        """What is known of the operands of each step of a loop."""
+        """The facts of the operands of each step of a loop."""
         return _steps(op, self.of_all(inputs))[0]
 
 
@@ -143,7 +143,7 @@ def _operands(v: Variable, stands_for: dict[int, tuple[Variable, Variable]]) -> 
 
 
 def _written(c: Constant) -> Way:
-    """What a program writes."""
+    """The facts of a constant that a program writes."""
     facts = c.told("regular", _of_data)
     return lambda node, parts: facts
 
@@ -169,7 +169,7 @@ def _of_facts(v: Variable) -> int:
 
 
 def _all(node: Any, parts: Sequence[int]) -> int:
-    """What all operands are."""
+    """The facts that all operands have."""
     facts = REGULAR | NONZERO | SIGNS | FRACTION
     for part in parts:
         facts &= part
@@ -357,7 +357,7 @@ def _update(node: Any, parts: Sequence[int]) -> int:
 
 
 def _of_graph(graph: FrozenGraph, parts: Sequence[int]) -> list[int]:
-    """What is known of the outputs of a graph; kept, as loops within loops ask for the same again and again."""
+    """The facts of the outputs of a graph; kept, as loops within loops ask for the same again and again."""
     whole, key = opened(graph), tuple(parts)
     if key not in whole.regular:
         regularity = Regularity(whole.inputs, lambda: key)
@@ -366,7 +366,7 @@ def _of_graph(graph: FrozenGraph, parts: Sequence[int]) -> list[int]:
 
 
 def _steps(op: Scan | While, parts: Sequence[int]) -> tuple[list[int], list[int]]:
-    """What is known of the operands of a step, and of its results."""
+    """The facts of the operands of a step, and of its results."""
     n, operands = op.carries, list(parts[getattr(op, "first", 0) :])
     for _ in range(MOST_STEPS):
         after = _of_graph(op.body, operands)

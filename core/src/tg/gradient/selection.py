@@ -246,7 +246,7 @@ class Supports:
         return c if isinstance(whole, bool) else where(whole, c, zero_of(c))
 
     def _undefined(self, first: Support, a: Variable, second: Support, b: Variable) -> Condition:
-        """Which elements of a matrix product have a term with a factor that is NaN, both of whose are asked for."""
+        """Mask of elements of a matrix product with a term of which a factor is NaN and both are asked for."""
         if first.undefined is False and second.undefined is False:
             return False
         s, t = (both(one.selected, one.asked) for one in (first, second))
@@ -340,7 +340,7 @@ class Supports:
         return Supports(Regularity(inner, functools.partial(self.regularity.of_all, operands)), kinks=self.kinks)
 
     def known(self, values: Mapping[int, Variable]) -> dict[int, Callable[[], int]]:
-        """What is known of the regularity of numbered values, when it is needed."""
+        """The regularity of numbered values, worked out when it is needed."""
         return {k: functools.partial(self.regularity.of, v) for k, v in values.items()}
 
     def stand_in(self, leaf: Variable, outer: Support, v: Variable) -> tuple[Variable, list[tuple[Variable, Variable]]]:
@@ -430,7 +430,7 @@ def flag_of(v: Variable, *, whole: bool) -> Variable:
 
 
 def _opposite(v: Variable, other: Variable, s: Condition, free: int) -> Condition:
-    """Where a factor of a matrix product is opposite of what a condition holds of along the other's free axis."""
+    """The places where a factor of a matrix product is opposite a condition's along the other's free axis."""
     mask = any_along(s, other, free)
     repeated = tuple(k - v.type.ndim for k, n in enumerate(v.type.shape[:-2]) if n == 1 and not same(other.shape[k], 1))
     if has_axes(mask) and repeated:  # what is shared by many products is kept where one of them needs it

@@ -115,7 +115,7 @@ class _Sweep:
             self.attempts.clear()
 
     def value(self, v: Variable) -> Variable:
-        """What stands for a variable."""
+        """The stand-in of a variable."""
         return self.done.get(key_of(v), v)
 
     def visit(self, node: Apply, results: Sequence[Variable | None]) -> None:

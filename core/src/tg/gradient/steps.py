@@ -119,7 +119,7 @@ def _regular(
 
 
 def _of_carry(start: Callable[[], int] | None) -> int:
-    """What is known of a carry, unless it is irregular: what it begins with is, but its sign may change."""
+    """The facts of a carry, unless it is irregular: as regular as what it begins with, but its sign may change."""
     return 0 if start is None else start() & REGULAR
 
 
@@ -177,7 +177,7 @@ def _more(step: Step, flows: set[int], carries: int) -> dict[Place, bool]:
 
 
 def _reached(starts: set[int], reads: Mapping[int, Sequence[int]]) -> set[int]:
-    """What can be come to from some numbers."""
+    """The numbers that can be reached from some numbers."""
     reachable: set[int] = set()
     stack = sorted(starts)
     while stack:

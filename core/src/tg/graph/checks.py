@@ -163,7 +163,7 @@ def protecting_first(checks: Sequence[Check], protected: Mapping[int, Apply | No
 
 
 def checks_of(node: Apply) -> tuple[Check, ...]:
-    """What can fail in an apply: the checks its op declares, and that the status of an inner graph is 0."""
+    """The checks of an apply that can fail: those its op declares, and that the status of an inner graph is 0."""
     inner = node.op.inner_descriptors
     outputs = [Variable(t, node, k) for k, t in enumerate(node.types)]
     checks = node.op.checks(node.inputs, outputs)
@@ -186,7 +186,7 @@ def checks_of(node: Apply) -> tuple[Check, ...]:
 
 
 def source_of(scalar: Variable, memo: dict[int, int] | None = None) -> int:
-    """What a scalar is computed of: `SHAPES`, lengths of inputs and constants; `SCALARS` besides; or `ARRAYS` too.
+    """The source of a scalar: `SHAPES`, lengths of inputs and constants; `SCALARS` besides; or `ARRAYS` too.
 
     Args:
         memo: what was found before, by the ids of scalars.

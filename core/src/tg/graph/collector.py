@@ -28,7 +28,7 @@ _enable: Final[Callable[..., Any]] = operator.methodcaller("enable")
 
 @final
 class _Hold(weakref.ref[Guard]):
-    """What ends with its guard by enabling the collector: `_enable` is called with it."""
+    """A hold that ends with its guard by enabling the collector: `_enable` is called with it."""
 
     __slots__ = ()
     enable = staticmethod(gc.enable)

@@ -58,7 +58,7 @@ def tied(inputs: Sequence[Variable]) -> dict[Place, tuple[Place, ...]]:
 
 
 class Dims:
-    """What the names of lengths stand for, as inputs are seen one after the other."""
+    """Lengths that names stand for, as inputs are seen one after the other."""
 
     def __init__(self) -> None:
         self.lengths: dict[str, int | Length] = {}
@@ -85,7 +85,7 @@ class Dims:
                 self.lengths[name], self._labels[name] = here, label
 
     def length(self, name: str) -> int | Length:
-        """What a name stands for.
+        """The length that a name stands for.
 
         Raises:
             InputError: no input has a length of this name alone.

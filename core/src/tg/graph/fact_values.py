@@ -1,4 +1,4 @@
-"""What each fact says of an array, in NumPy: the definitions behind the names of `tg.graph.facts`."""
+"""Definitions of the facts of an array, in NumPy, behind the names of `tg.graph.facts`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _equals(array: Array, mirror: Array) -> bool:
 
 
 def _rounding(array: Array) -> float:
-    """What sums as long as the array's last axis may lose."""
+    """The rounding error that sums as long as the array's last axis may have."""
     epsilon: float = np.finfo(array.dtype).eps
     return float(epsilon * 8 * (array.shape[-1] + 8))
 

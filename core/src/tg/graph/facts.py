@@ -112,7 +112,7 @@ OF_CONSTANTS: Final = (  # the structure that is seen in a constant at little co
 
 @functools.cache
 def of_dtype(dtype: str) -> frozenset[str]:
-    """What is true of all values of a dtype."""
+    """The facts of all values of a dtype."""
     if dtype == BOOL or is_unsigned(dtype):
         return NATURAL_NUMBERS
     return WHOLE_NUMBERS if is_integer(dtype) else NONE

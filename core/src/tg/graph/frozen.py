@@ -49,7 +49,7 @@ class FrozenCheck(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Where a node comes from: the user's lines and the rules that made it."""
+    """The origin of a node: the user's lines and the rules that made it."""
 
     locs: tuple[Loc, ...] = ()
     rules: tuple[str, ...] = ()
@@ -219,7 +219,7 @@ class FrozenGraph:
 
     @property
     def prepared(self) -> Any:
-        """What `tg.graph.interpret` runs in place of this graph; None until it has been asked to."""
+        """The form that `tg.graph.interpret` runs in place of this graph; None until it has been asked to."""
         return self._prepared
 
     def keep_prepared(self, steps: object) -> None:
@@ -237,7 +237,7 @@ class FrozenGraph:
 
     @property
     def structure(self) -> tuple[object, ...]:
-        """What equal graphs share."""
+        """The key that equal graphs share."""
         return (
             self.types[: self.arity],
             tuple(c.key for c in self.constants),
@@ -427,7 +427,7 @@ def _value(
 
 
 class _Operand:
-    """What `Op.length_value` needs to know of an operand: its symbolic shape and, through `value_of`, its number."""
+    """An operand for `Op.length_value`: its symbolic shape and, through `value_of`, its number."""
 
     __slots__ = ("number", "shape", "type")
 

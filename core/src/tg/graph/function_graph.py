@@ -160,7 +160,7 @@ class FunctionGraph:
 
     @property
     def roots(self) -> tuple[Variable, ...]:
-        """What the graph is for: what checks need, which comes before what they protect, then the outputs."""
+        """The values that the graph is for: those that checks need, before what these protect, then the outputs."""
         return (*(v for c in self.checks for v in (c.condition, *c.values)), *self.outputs)
 
     def has(self, v: Variable) -> bool:
@@ -199,7 +199,7 @@ class FunctionGraph:
             self._add_check(Check(condition, (first, other), Descriptor("ShapeError", text, hint)), sweep)
 
     def _standing_for(self, a: int | Length, b: int | Length, operands: Sequence[Variable]) -> Iterator[str]:
-        """What needed one of two lengths to stand for that of an operand which arrays' values decide.
+        """Operations that needed one of two lengths to stand for that of an operand which arrays' values decide.
 
         That is not asked yet where shapes alone decide whether the two are equal: either may be at fault.
         """
@@ -456,7 +456,7 @@ class FunctionGraph:
 
 @final
 class View:
-    """What a pass sees of a graph: what is computed, in order, and who uses it."""
+    """The view of a graph for a pass: what is computed, in order, and who uses it."""
 
     __slots__ = ("_made", "_uses", "applies", "inputs", "kinds", "outputs")
 
@@ -478,7 +478,7 @@ class View:
         return self._made[id(node)]
 
     def uses(self, v: Variable) -> int:
-        """How often a value is read: as an operand, an output, or by a check."""
+        """The number of reads of a value: as an operand, an output, or by a check."""
         return self._uses.get(id(v), 0)
 
 

@@ -77,7 +77,7 @@ class Prepared:
 
 
 def always_fails(frozen: FrozenGraph) -> int | None:
-    """How many nodes run before a check whose condition is a constant False: those that earlier checks need."""
+    """The number of nodes that run before a check whose condition is a constant False: those earlier checks need."""
     constants = (frozen.constant(check.condition) for check in frozen.checks)
     failing = next((k for k, c in enumerate(constants) if c is not None and not c.data), None)
     if failing is None:
@@ -87,7 +87,7 @@ def always_fails(frozen: FrozenGraph) -> int | None:
 
 
 def failure(frozen: FrozenGraph, values: Sequence[Any]) -> tuple[int, ...]:
-    """What the first check that is known to have failed reports, () if none has; its values are computed here."""
+    """The report of the first check that is known to have failed, () if none has; its values are computed here."""
     for k, check in enumerate(frozen.checks):
         condition = values[check.condition]
         if condition is not None and not condition:

@@ -180,13 +180,13 @@ class Constant(Variable):
 
     @property
     def key(self) -> tuple[str, tuple[int, ...], bytes]:
-        """What equal constants share: dtype, shape and bytes."""
+        """The key that equal constants share: dtype, shape and bytes."""
         if self._key is None:
             self._key = (self.type.dtype, self.data.shape, self.data.tobytes())
         return self._key
 
     def told(self, name: str, look: Callable[[str, Constant], T]) -> T:
-        """What is known of the value under a name, looked at once."""
+        """The fact about the value under a name, looked at once."""
         if self._told is None:
             self._told = {}
         fact: T | None = self._told.get(name)
@@ -211,7 +211,7 @@ OTHER: Final = "constant"  # the literal of a constant that has none
 
 
 def literal_text(value: Any) -> str:
-    """What `Constant.literal` is for constants that equal a number. -0.0 is 0; True is not 1."""
+    """The `Constant.literal` of constants that equal a number. -0.0 is 0; True is not 1."""
     if isinstance(value, bool | np.bool_):
         return str(bool(value))
     if isinstance(value, complex | np.complexfloating):
@@ -286,7 +286,7 @@ def _written(v: Variable, depth: int) -> str:
 
 
 def operand_types(op: Op, inputs: Sequence[Variable]) -> list[TensorType | int | Length]:
-    """What `op.infer` is called with: symbolic types, and the values of operands that are sizes."""
+    """The arguments of `op.infer`: symbolic types, and the values of operands that are sizes."""
     types: list[TensorType | int | Length] = [v.symbolic_type for v in inputs]
     for k in op.size_operands(len(inputs)):
         types[k] = size_value(inputs[k])

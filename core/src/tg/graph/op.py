@@ -116,7 +116,7 @@ class Frozen(metaclass=OpMeta):
 
 
 class InnerInput(NamedTuple):
-    """What an input of an inner graph is: the operand at a position, or something of that operand's type."""
+    """The role of an input of an inner graph: the operand at a position, or something of that operand's type."""
 
     operand: int
     is_same: bool = True
@@ -126,7 +126,7 @@ class InnerInput(NamedTuple):
 
 
 class Op(Frozen):
-    """What an apply node does: its type rule, its NumPy reference, its derivative, its expansion, its checks.
+    """The operation of an apply node: its type rule, its NumPy reference, its derivative, its expansion, its checks.
 
     A subclass annotates its fields and defines `infer` and `perform`; everything else is optional. Operands listed by
     `size_operands` are sizes: `infer` gets their values (`int | Length`) in place of a type.
@@ -150,7 +150,7 @@ class Op(Frozen):
 
     @property
     def spelled(self) -> str:
-        """What users have written for it, as errors call it that they can do something about."""
+        """The user's spelling of it, as errors call it that they can do something about."""
         return self.name
 
     @property
@@ -214,7 +214,7 @@ class Op(Frozen):
 
     @property
     def rule_key(self) -> object:
-        """What rule tables and rewrite indexes file this op under: its class, or the elementwise function."""
+        """The key by which rule tables and rewrite indexes file this op: its class, or the elementwise function."""
         return type(self)
 
     def size_operands(self, count: int) -> range:
@@ -287,7 +287,7 @@ class Op(Frozen):
         return ()
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
-        """What is known of each result, by names of `tg.graph.facts`, whatever the values that `facts_of` allows.
+        """The facts of each result, by names of `tg.graph.facts`, whatever the values that `facts_of` allows.
 
         It must be true of the computed values, with their rounding, underflow and wrap-around.
         """

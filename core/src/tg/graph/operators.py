@@ -413,7 +413,7 @@ class Operators:
         return self._rows()  # type: ignore[no-any-return]
 
     def _rows(self: Any) -> Iterator[Variable]:
-        """What is along the first axis; asked for none, a vector of unknown length is iterable, as NumPy and SciPy see.
+        """The elements along the first axis; unasked, a vector of unknown length is iterable, as NumPy and SciPy see.
 
         They take what is not iterable for a number, and fail at something else.
         """

@@ -71,7 +71,7 @@ TABLES: Final[weakref.WeakValueDictionary[int, Table]] = weakref.WeakValueDictio
 
 
 def reduced(v: Variable) -> tuple[object, ...]:
-    """What `Variable.__reduce__` gives."""
+    """The result of `Variable.__reduce__`."""
     if isinstance(v, Constant):
         return (_constant, (v.data, v.name, v.loc))
     if v.apply is None:
@@ -88,7 +88,7 @@ def _picked(table: Any, place: int) -> Variable:
 
 @final
 class Values:
-    """What a table becomes when it is read: the values by their numbers."""
+    """The values of a table when it is read, by their numbers."""
 
     __slots__ = ("values",)
 

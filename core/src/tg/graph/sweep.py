@@ -24,7 +24,7 @@ BUDGET_BASE = 1000
 
 
 class Recorder(Protocol):
-    """What a graph tells of its rewriting to, as `tg.rewrite.journal.Journal` is."""
+    """A recorder that a graph tells of its rewriting, as `tg.rewrite.journal.Journal` is."""
 
     def rebuilt(self, node: Apply, outputs: tuple[Variable, ...]) -> None:
         """A node's operands have changed: what its op gives on the new ones."""

@@ -1,4 +1,4 @@
-"""Where the time of a compilation goes: spans of one clock that lie within one another.
+"""The time of a compilation: spans of one clock that lie within one another.
 
 A root is opened for each function that is made; what compiles opens spans in it, which costs well under a microsecond
 each. Where no root is open in a thread, a span is timed and forgotten.
@@ -45,7 +45,7 @@ class Span:
 
     @property
     def seconds(self) -> float:
-        """How long it was open."""
+        """The seconds for which it was open."""
         return self.ended - self.began
 
     @property
@@ -85,7 +85,7 @@ _LOCAL = _Local()
 
 
 def _collecting(phase: str, info: object) -> None:
-    """What the garbage collector calls before and after it runs, once for each root that is open."""
+    """Callback of the garbage collector before and after it runs, once for each root that is open."""
     span, began = _LOCAL.span, _LOCAL.collecting
     if phase == "start":
         _LOCAL.collecting = perf_counter()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def key_of(v: Variable) -> tuple[int, int]:
-    """What two variables that are the same value share: a result of an apply may be more than one variable."""
+    """The key that two variables of the same value share: a result of an apply may be more than one variable."""
     return (id(v), 0) if v.apply is None else (id(v.apply), v.index + 1)
 
 

@@ -30,7 +30,7 @@ SEGMENT: Final = 32
 
 
 class Tried(NamedTuple):
-    """Where a solution is behind some tries of steps."""
+    """The state of a solution behind some tries of steps."""
 
     t: Variable
     y: list[Variable]
@@ -136,7 +136,7 @@ def solve(problem: Problem) -> Solved:
 
 
 def _begun(problem: Problem, start: Variable, end: Variable, direction: Variable) -> Tried:
-    """Where a solution begins: no step is made."""
+    """The state in which a solution begins: no step is made."""
     y, method = problem.y, problem.method
     slope = problem.rates(start, y)
     interval = absolute(end - start)

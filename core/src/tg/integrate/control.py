@@ -1,4 +1,4 @@
-"""How long steps are: the first one, the error of one, and the length of the next, as SciPy chooses them."""
+"""Lengths of steps: the first one, the error of one, and the length of the next, as SciPy chooses them."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Tolerance(NamedTuple):
     absolute: Sequence[Any]
 
     def with_adjoint(self, parameters: int) -> Tolerance:
-        """That of a state, its adjoint, and so many parameters."""
+        """The tolerance of a state, its adjoint, and so many parameters."""
         of_state = list(self.absolute)
         return Tolerance(self.relative, [*of_state, *of_state, *([of_state[0]] * parameters)])
 
     def scales(self, y: Sequence[Variable], other: Sequence[Variable] | None = None) -> list[Variable]:
-        """That error for states before and after a step."""
+        """The allowed error for states before and after a step."""
         sizes = [absolute(v) for v in y]
         if other is not None:
             sizes = [maximum(a, absolute(b)) for a, b in zip(sizes, other, strict=True)]
@@ -67,7 +67,7 @@ def least(t: Variable, direction: Variable) -> Variable:
 
 
 def next_length(method: Method, length: Variable, error: Variable, is_again: Variable) -> Variable:
-    """How long to try next; behind a rejected try a step does not become longer.
+    """The length to try next; behind a rejected try a step does not become longer.
 
     Where the error is NaN the length is divided as much as it ever is.
     """

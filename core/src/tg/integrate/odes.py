@@ -39,7 +39,7 @@ SOLVERS: Final = {"direct": adaptive.states, "backsolve": states_by_adjoint}
 
 
 class Steps(NamedTuple):
-    """What solving took: int64 scalars, and whether the last time was reached."""
+    """The cost of solving: int64 scalars, and whether the last time was reached."""
 
     tried: Any
     accepted: Any

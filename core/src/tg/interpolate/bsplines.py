@@ -155,7 +155,7 @@ class _Places:
         return take(self.t, self.interval + offset, 0, mode="promise")
 
     def _risen(self, values: list[Variable], j: int) -> list[Variable]:
-        """Those of degree j, of those of degree j - 1."""
+        """The functions of degree j, from those of degree j - 1."""
         functions: list[Variable] = []
         saved = self.x * 0
         for r, value in enumerate(values):

@@ -93,7 +93,7 @@ def CubicSpline(x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extr
 
 
 def _conditions(bc_type: Any) -> tuple[Any, Any]:
-    """What holds at each end: "not-a-knot", "periodic", or the order of a derivative and its value."""
+    """The condition at each end: "not-a-knot", "periodic", or the order of a derivative and its value."""
     pair = (bc_type, bc_type) if isinstance(bc_type, str) else tuple(bc_type)
     if len(pair) != 2 or (bc_type != "periodic" and "periodic" in [v for v in pair if isinstance(v, str)]):
         raise InputError(message(f"CubicSpline: bc_type: found {bc_type!r}, needed a condition, or one for each end"))

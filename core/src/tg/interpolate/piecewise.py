@@ -166,7 +166,7 @@ class PPoly:
 
 
 def _known(what: str, extrapolate: Any) -> Any:
-    """How a function goes on outside of its breakpoints."""
+    """The continuation of a function outside of its breakpoints."""
     if extrapolate not in (True, False, "periodic"):
         text = f"{what}: extrapolate: found {extrapolate!r}, needed True, False or 'periodic'"
         raise InputError(message(text))
@@ -181,7 +181,7 @@ def _order(nu: Any) -> int:
 
 
 def _beside(v: Variable, y: Variable, places: Variable) -> Variable:
-    """What each place has, along the axes of places of y, which are its first."""
+    """The value at each place, along the axes of places of y, which are its first."""
     more = y.type.ndim - places.type.ndim
     return expand_dims_at(v, tuple(range(-more, 0))) if more else v
 

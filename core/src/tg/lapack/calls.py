@@ -1,4 +1,4 @@
-"""How a function of LAPACK is called for each matrix of a batch.
+"""Calls of a function of LAPACK for each matrix of a batch.
 
 Matrices lie in a stack: an array (count, columns, rows), each matrix column by column as Fortran has them. A call gets
 flags (bytes), integers, stacks (the matrix of the call is passed), and `Shared` memory that all calls use in turn.
@@ -66,7 +66,7 @@ class Batch:
         return np.zeros((self.count, *lengths), dtype or self.dtype)
 
     def info(self) -> Array:
-        """What calls say that had nothing to do."""
+        """The `info` of calls that had nothing to do."""
         return np.zeros(self.shape, np.int32)
 
     def matrices(self, stack: Array) -> Array:
@@ -84,7 +84,7 @@ class Batch:
         return self.vectors(info, np.int32)
 
     def with_work(self, dtypes: Sequence[np.dtype[Any]], run: Callable[..., Array]) -> Array:
-        """What `run(only_first, *(memory, length))` gives with memory as long as it says when the lengths are -1."""
+        """The result of `run(only_first, *(memory, length))` with memory as long as it says when the lengths are -1."""
         probes = [Shared(np.zeros(1, dtype)) for dtype in dtypes]
         run(True, *((probe, -1) for probe in probes))
         lengths = [max(1, _length(probe.array[0])) for probe in probes]
@@ -140,7 +140,7 @@ def _call(name: str, count: int, *arguments: bytes | int | Array | Shared | None
 
 
 def _place(argument: bytes | int | Array | Shared | None, owners: list[object]) -> tuple[int, int]:
-    """Where an argument is for the first matrix, and how far it is to the next one's, in bytes."""
+    """The address of an argument for the first matrix, and the distance to the next one's, in bytes."""
     if argument is None:
         return 0, 0
     if isinstance(argument, bytes):

@@ -27,7 +27,7 @@ Source = Literal["numpy-openblas64", "scipy", "none"]
 
 @dataclass(frozen=True)
 class Lapack:
-    """Where LAPACK's functions are: in Fortran's convention, with integers of `int_width` bits.
+    """The library with LAPACK's functions: in Fortran's convention, with integers of `int_width` bits.
 
     With `has_lengths` the length of each string is a last argument (`size_t`), as gfortran has it.
     """

@@ -1,4 +1,4 @@
-"""Which rule is at fault: errors of a program that name the rule, its plugin, the op and the user's line.
+"""The rule at fault: errors of a program that name the rule, its plugin, the op and the user's line.
 
 Nothing here runs while all is well. The generated code has one line for each call of a rule, so the line at which an
 exception has left it tells the node; what stands in the frame's variables tells whether an earlier rule is to blame.
@@ -145,7 +145,7 @@ def described(function: Callable[..., Any]) -> str:
 
 
 def mistake(value: Any, needed: TensorType) -> str | None:
-    """What a value is, if it cannot be an array of a type; None where it can, or nothing is known of it.
+    """The description of a value that cannot be an array of a type; None where it can, or nothing is known of it.
 
     Arrays of any library are judged, and what stands for them while tracing: by `shape`, and the name of `dtype`.
     """

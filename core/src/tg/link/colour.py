@@ -1,4 +1,4 @@
-"""Which values of a graph must be known on the host before the program runs on a backend.
+"""The values of a graph that must be known on the host before the program runs on a backend.
 
 Sizes (shapes, bounds, counts) are Python ints on backends that trace. What they depend on is *host-coloured*: evaluated
 with NumPy. What depends on shapes alone is *shape-coloured*: known wherever shapes are, without looking at a value.
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Colours(NamedTuple):
-    """What is known from shapes alone, and what must be computed on the host.
+    """Values that are known from shapes alone, and values that must be computed on the host.
 
     `shape` and `host` are value numbers: known from shapes; computed for sizes. `sizes` are the values needed as sizes
     though they depend on values, `calls` the nodes (by number) whose inner graphs have such sizes in their turn.

@@ -1,4 +1,4 @@
-"""What the rules of a backend have declined: ops on operands of some types, for which they gave `NotImplemented`.
+"""Declines of the rules of a backend: ops on operands of some types, for which they gave `NotImplemented`.
 
 Which ops a rule takes shows when it is called: by a linker that writes code while the program is linked, by one that
 runs arrays when it is first run. The program is compiled once more then, and all later programs know beforehand.
@@ -29,7 +29,7 @@ class Declined(TgError):  # noqa: N818 (it is no error)
 
 
 def taken(result: Any, op: Op, types: Sequence[TensorType]) -> Any:
-    """What a rule gave for an op on operands of some types.
+    """The result of a rule for an op on operands of some types.
 
     Raises:
         Declined: it gave `NotImplemented`.

@@ -69,7 +69,7 @@ class FuncifyExecutable(Executable):
 
     @property
     def compiles(self) -> int:
-        """How many times the program was traced: once for each combination of sizes, shapes and, for some, layouts."""
+        """The number of traces of the program: one for each combination of sizes, shapes and, for some, layouts."""
         return len(self._traces)
 
     @property
@@ -191,7 +191,7 @@ class FuncifyExecutable(Executable):
     def _run(
         self, arrays: Sequence[Any], taken: Callable[[Sequence[Any]], Sequence[Any]]
     ) -> tuple[Sequence[Any], Status]:
-        """What is `taken` of the outputs, and the status."""
+        """The outputs as `taken` gives them, and the status."""
         linker = self._linker
         began, traces = perf_counter(), len(self._traces)
         results: Any = None
@@ -222,7 +222,7 @@ class FuncifyExecutable(Executable):
         return outputs[:-1], tuple(code.tolist()) if code[0] else ()
 
     def _told(self, error: Exception, results: Any) -> Exception:
-        """What to raise for an error: if it came up in what was found, that a rule has given something wrong."""
+        """The exception to raise for an error: if it came up in the results, that a rule has given something wrong."""
         if results is None:
             return error
         outputs = self._graph.outputs
@@ -380,7 +380,7 @@ class FuncifyLinker(Linker):
             return FuncifyExecutable(graph, function, linker, request)
 
     def traceable(self, function: Traceable) -> Callable[..., Sequence[Any]] | None:
-        """What the backend makes of the function."""
+        """The backend's form of the function."""
         return None if self._traceable is None else self._traceable(function)
 
     def _copied(self, array: Any) -> Any:
@@ -398,5 +398,5 @@ class FuncifyLinker(Linker):
         return linker
 
     def entered(self, options: Any) -> AbstractContextManager[Any]:
-        """What is entered around compilation."""
+        """The context that is entered around compilation."""
         return (self.scope and self.scope(options)) or contextlib.nullcontext()

@@ -143,7 +143,7 @@ class _HostWriter:
         return needed
 
     def _read_inside(self, number: int, node: Node) -> set[int]:
-        """What inner sizes need: values that they read, and what the lengths of the others depend on."""
+        """The values that inner sizes need: those they read, and those that the lengths of the others depend on."""
         values: set[int] = set()
         for inner, inputs in zip(self.inner[number], node.op.inner_inputs(len(node.inputs)), strict=True):
             if inner is None:

@@ -26,5 +26,5 @@ class Hosted:
         self.__wrapped__ = rule  # as functools.wraps has it: inspect.signature looks through
 
     def __call__(self, *operands: Any, **dying: Any) -> Any:
-        """What the rule gives."""
+        """The result of the rule."""
         return self.__wrapped__(*operands, **dying)

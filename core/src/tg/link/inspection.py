@@ -1,4 +1,4 @@
-"""What rules give and do, looked at call by call: types wherever a program is traced or first run, all else in debug.
+"""Inspection of rules call by call: types wherever a program is traced or first run, all else in debug.
 
 A funcified program is run with each rule wrapped (`Funcified.inspected`); the wrapper is told the node.
 """

@@ -30,7 +30,7 @@ Status = tuple[int, ...]
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What a linker is given beside the graph.
+    """The arguments of a linker beside the graph.
 
     `rule_for(key)` gives the backend's rule for an op class or an elementwise function, None if it has none. For a
     backend that cannot raise, `has_status` says that the graph's last output is the status, and `guard` is a graph of
@@ -190,7 +190,7 @@ class Executable(abc.ABC):
 
     @property
     def compiles(self) -> int:
-        """How often the backend's compiler has run for this program."""
+        """The number of runs of the backend's compiler for this program."""
         return 1
 
     @property
@@ -234,7 +234,7 @@ class Executable(abc.ABC):
         return ()
 
     def entry(self, signature: Signature) -> Callable[..., Any] | None:
-        """What is called as the function is, and does all of a usual call itself; None where there is no such thing.
+        """A function called as the compiled one is, that does all of a usual call itself; None where there is none.
 
         It takes and gives what the function does, in NumPy arrays, and hands every call that is unusual or fails to
         `signature.general`, as it was made.

@@ -109,7 +109,7 @@ def _refusal(error: Exception, graph: FrozenGraph, number: int, operands: Sequen
 def explained(
     graph: FrozenGraph, arrays: Sequence[np.ndarray[Any, Any]], error: Exception | None
 ) -> tuple[Sequence[Any], Status]:
-    """What becomes of a call that native code has refused without saying why: the status by the reference.
+    """The outcome of a call that native code has refused without saying why: the status by the reference.
 
     Args:
         error: what to raise where the reference finds nothing wrong; its results are taken if there is none.

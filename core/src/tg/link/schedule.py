@@ -72,7 +72,7 @@ def _brought_forward(
 
 
 def _uses(graph: FrozenGraph, makers: Mapping[int, int]) -> dict[int, int]:
-    """How often the results of each node are read."""
+    """The number of reads of the results of each node."""
     uses = dict.fromkeys(range(len(graph.nodes)), 0)
     read = [n for check in graph.checks for n in (check.condition, *check.values)]
     for n in (*graph.outputs, *read, *(n for node in graph.nodes for n in node.inputs)):

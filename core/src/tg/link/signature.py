@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Signature(NamedTuple):
-    """What an entry has to know of the function: what takes the calls it declines, and how results are nested.
+    """The facts about the function for an entry: what takes the calls it declines, and how results are nested.
 
     `free` are the inputs that it may overwrite, by their places.
     """

@@ -36,7 +36,7 @@ class Part(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What a timed program has counted since it was reset, part by part; the most bytes alive at once, if known."""
+    """The counts of a timed program since it was reset, part by part; the most bytes alive at once, if known."""
 
     seconds: tuple[float, ...]
     runs: tuple[int, ...]
@@ -60,7 +60,7 @@ class Timed(abc.ABC):
 
     @abc.abstractmethod
     def read(self) -> Reading:
-        """What has been counted; a peak is of intermediate results and outputs."""
+        """The counts so far; a peak is of intermediate results and outputs."""
 
 
 def parts_of(graph: FrozenGraph) -> tuple[Part, ...]:
@@ -84,7 +84,7 @@ def text_of(op: Op) -> str:
 
 
 def names_at(graph: FrozenGraph, number: int) -> list[str]:
-    """What the user calls a node: the names given to its results, else what the lines that made it assign to."""
+    """The user's names for a node: those given to its results, else what the lines that made it assign to."""
     names = [graph.names[k] for k in graph.nodes[number].outputs if k in graph.names]
     origin = graph.origins.get(number)
     assigned = (ASSIGNED.match(loc.source) for loc in origin.locs) if origin is not None else ()
@@ -139,7 +139,7 @@ class Clock:
             self._alive.pop(k, None)
 
     def reading(self) -> Reading:
-        """What has been counted."""
+        """The counts so far."""
         numbers = range(len(self._graph.nodes))
         seconds, runs = tuple(self._seconds[k] for k in numbers), tuple(self._runs[k] for k in numbers)
         return Reading(seconds, runs, self.peak)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @final
 class Unit:
-    """What a library compiles as one: the program of a graph, for one tuple of the sizes that depend on values.
+    """The unit that a library compiles: the program of a graph, for one tuple of the sizes that depend on values.
 
     Attributes:
         name: the user's, of the function; it need not be an identifier.
@@ -31,7 +31,7 @@ class Unit:
 
     @property
     def fingerprint(self) -> str | None:
-        """What names the program in a cache on disk: 40 digits of everything that what is compiled depends on.
+        """The name of the program in a cache on disk: 40 digits of everything that what is compiled depends on.
 
         That is the graph with its constants, the options, the sizes, and the versions of tg, of the plugins and of what
         the backend requires; of lengths only those that the graph tells. None where a graph has Python inside.

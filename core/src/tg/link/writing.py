@@ -72,7 +72,7 @@ class Funcified(NamedTuple):
 
     @property
     def declarations(self) -> str:
-        """What the names in the generated code stand for, as comments."""
+        """The meaning of the names in the generated code, as comments."""
         scope = self.device.__globals__
         rows = [f"# {name}: {described(scope[name])}" for name in sorted(self.rules)]
         rows += [f"# constants[{k}]: {a.dtype}{list(a.shape)}" for k, a in enumerate(self.constants)]
@@ -129,7 +129,7 @@ def parameters(function: object) -> frozenset[str]:
 
 @final
 class _Unit:
-    """What the functions of one program share: the objects they name, the constants, the functions of inner graphs."""
+    """The state that functions of one program share: objects they name, constants, functions of inner graphs."""
 
     def __init__(self, request: Request, linker: FuncifyLinker) -> None:
         self.request, self.linker = request, linker
@@ -405,7 +405,7 @@ class _GraphWriter:
         return name
 
     def _special(self, number: int, node: Node) -> Callable[..., Any] | None:
-        """What the linker has for this node in place of the rule."""
+        """The linker's function for this node in place of the rule."""
         unit, types = self.unit, self.graph.types
         rule = unit.request.rule_for(node.op.rule_key)
         if unit.linker.special is None or self.traced or rule is None:

@@ -251,19 +251,19 @@ class Transformer(Module):
 
 
 def passed(layer: Callable[..., Any], x: Any, training: bool | None, key: Any) -> Any:
-    """What a layer makes of x: `training` and `key` are given to one that takes them."""
+    """The result of a layer for x: `training` and `key` are given to one that takes them."""
     return layer(x, **taken(layer, training, key))
 
 
 def taken(layer: Callable[..., Any], training: bool | None, key: Any) -> dict[str, Any]:
-    """Those of the two that a layer takes, by name."""
+    """The arguments, of the two, that a layer takes, by name."""
     names = _options(type(layer).__call__ if isinstance(layer, Module) else layer)
     return {name: v for name, v in (("training", training), ("key", key)) if name in names}
 
 
 @functools.lru_cache(maxsize=256)
 def _options(call: Callable[..., Any]) -> frozenset[str]:
-    """Which of the two a call takes by name."""
+    """The names, of the two, that a call takes."""
     try:
         parameters = inspect.signature(call).parameters.values()
     except (TypeError, ValueError):  # functions of C say nothing

@@ -311,7 +311,7 @@ def _rows(key: Any, shape: Any, dtype: str, *, padding_idx: int | None) -> Varia
 
 
 def within(terms: int) -> Any:
-    """What draws uniform numbers within 1 / sqrt(terms), PyTorch's first values of sums of so many terms."""
+    """A function that draws uniform numbers within 1 / sqrt(terms), PyTorch's first values of sums of so many terms."""
     return functools.partial(_uniform_within, bound=terms**-0.5)
 
 

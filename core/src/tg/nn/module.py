@@ -90,11 +90,11 @@ def parameter(shape: int | tuple[int, ...], draw: Callable[..., Any], dtype: str
 
 
 class _Kind(type):
-    """What makes modules: they may be filled while `__init__` runs."""
+    """The class of the classes of modules: these may be filled while `__init__` runs."""
 
     @property
     def __signature__(cls) -> inspect.Signature:
-        """What help and completion show: that of `__init__`."""
+        """The signature that help and completion show: that of `__init__`."""
         own = inspect.signature(cls.__init__)  # type: ignore[misc]
         return own.replace(parameters=list(own.parameters.values())[1:], return_annotation=inspect.Signature.empty)
 

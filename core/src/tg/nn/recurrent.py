@@ -15,7 +15,7 @@ WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
 class _Recurrent(Module):
-    """What the three share: their weights, one of each for every layer and direction."""
+    """The base of the three layers: their weights, one of each for every layer and direction."""
 
     _gates: ClassVar[int] = 1
 

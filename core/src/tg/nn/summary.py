@@ -74,7 +74,7 @@ class Summary:
 
 
 def summary(model: Module, *inputs: Any, **options: Any) -> Summary:
-    """What a model makes of inputs, module by module. Nothing is computed, and weights need not have values.
+    """The results of a model for inputs, module by module. Nothing is computed, and weights need not have values.
 
     Args:
         inputs: variables or arrays, such as `tg.tensor("x", "float32", (1, 3, 224, 224))`; the operations are known

@@ -61,7 +61,7 @@ def randomized(model: M, key: Any, dtype: object = "float32") -> M:
 
 
 def _first_value(path: str, leaf: Initial, key: Any, dtype: str) -> Any:
-    """What a weight's function draws.
+    """The draw of a weight's function.
 
     Raises:
         InputError: it gives another shape or dtype.
@@ -93,7 +93,7 @@ def params(model: Any) -> dict[str, Shared]:
 
 
 def state(model: Any) -> dict[str, Shared]:
-    """What training changes besides, by path: running statistics.
+    """The variables that training changes besides, by path: running statistics.
 
     Raises:
         InputError: a weight has no value yet.
@@ -106,7 +106,7 @@ def state(model: Any) -> dict[str, Shared]:
 
 
 def count(model: Any) -> int:
-    """How many numbers the parameters have; those of a weight that stands in two places once.
+    """The number of elements of the parameters; those of a weight that stands in two places count once.
 
     Example:
         >>> import tg

@@ -1,4 +1,4 @@
-"""How many operations an expression takes: those of its matrix products, convolutions and attention.
+"""The number of operations that an expression takes: those of its matrix products, convolutions and attention.
 
 A product and what it is added to are two operations. Windows that reach beyond images count whole.
 """

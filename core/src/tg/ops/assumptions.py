@@ -1,4 +1,4 @@
-"""What is known beforehand: facts that are promised of values, and conditions that are required of calls."""
+"""Assumptions made beforehand: facts that are promised of values, and conditions that are required of calls."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Assume(Op):
         return inputs[0]
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
-        """Those of the operand, and the promised ones."""
+        """The facts of the operand, and the promised ones."""
         return (facts_of(inputs[0]).union(self.names),)
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
@@ -157,7 +157,7 @@ class Required(Op):
         return (Check(inputs[1], tuple(inputs[2:]), Descriptor(self.error, self.text, self.hint)),)
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
-        """Those of the operand."""
+        """The facts of the operand."""
         return (facts_of(inputs[0]),)
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:

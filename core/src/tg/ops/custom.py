@@ -56,7 +56,7 @@ class OwnDerivative(Op):
         return inner_types(self.name.lower(), self.graph, inputs).outside
 
     def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
-        """What the graph computes."""
+        """The results of the graph."""
         return spelled_out(self.graph, inputs)
 
     def perform(self, *arrays: Any) -> tuple[Any, ...]:
@@ -85,7 +85,7 @@ class Custom(OwnDerivative):
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
-        """What was given, or the transpose of the pushforward that was given."""
+        """The pullback that was given, or the transpose of the pushforward that was given."""
         dys = [
             dy if dy is not None or not is_inexact(y.type.dtype) else zeros_like(y)
             for y, dy in zip(outputs, cotangents, strict=True)
@@ -101,7 +101,7 @@ class Custom(OwnDerivative):
     def pushforward(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
-        """What was given; a pullback alone cannot be turned round, for it may be anything."""
+        """The pushforward that was given; a pullback alone cannot be turned round, for it may be anything."""
         if not self.tangent:
             text = "custom_vjp: forward mode: found a function whose pullback alone is known"
             raise NotDifferentiable(message(text, hint="tg.custom_jvp serves both modes"))

@@ -199,7 +199,7 @@ def _rows(n: Any, m: Any) -> tuple[Variable, tuple[Any, Any], Variable]:
 
 
 def _known_total(lengths: tuple[Any, Any], counts: Callable[[Any, int], Any]) -> int | None:
-    """How many positions there are in all, if the shape is known."""
+    """The number of positions in all, if the shape is known."""
     n, m = lengths
     return int(np.sum(counts(np.arange(n), m))) if type(n) is int and type(m) is int else None
 

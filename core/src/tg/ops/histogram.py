@@ -30,7 +30,7 @@ TOO_LONG: Final = 2**62  # no array is longer, so that one of this length is ref
 
 
 def bincount(x: Any, weights: Any = None, minlength: Any = 0, *, size: Any = None) -> Variable:
-    """How often each of the numbers 0, 1, ... occurs, or the sums of the weights that stand beside it.
+    """The counts of the numbers 0, 1, ..., or the sums of the weights that stand beside each.
 
     Args:
         x: a vector of integers that are at least 0.
@@ -71,7 +71,7 @@ def _as_signed(x: Variable) -> Variable:
 
 
 def _amounts(what: str, x: Variable, weights: Any) -> Variable:
-    """What each element adds to its count."""
+    """The amount that each element adds to its count."""
     if weights is None:
         return ones_like(x, dtype="int64")
     w = as_variable(weights)
@@ -140,7 +140,7 @@ def _ends(x: Variable, bounds: Any) -> tuple[Variable, Variable]:
 def histogram(
     x: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None
 ) -> tuple[Variable, Variable]:
-    """How many elements fall into each bin, and the edges: edges[i] <= x < edges[i + 1], the last bin with its end.
+    """The number of elements in each bin, and the edges: edges[i] <= x < edges[i + 1], the last bin with its end.
 
     What lies outside, and NaN, is left out.
 

@@ -55,7 +55,7 @@ class Implicit(OwnDerivative):
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
-        """That of the equation at the solution; zeros for where the graph began."""
+        """The pullback of the equation at the solution; zeros for where the graph began."""
         dx = cotangents[0]
         if dx is None:
             return [None] * len(inputs)
@@ -108,7 +108,7 @@ class SolveByProducts(Op):
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
-        """That of b solves with the transpose; that of the map is its product's, at the solution."""
+        """The pullback of b solves with the transpose; that of the map is its product's, at the solution."""
         (dz,) = cotangents
         if dz is None:
             return [None] * len(inputs)

@@ -1,4 +1,4 @@
-"""What stands in brackets: `x[index]` taken apart, axis by axis, and read with the ops of `indexing`.
+"""The index in brackets: `x[index]` taken apart, axis by axis, and read with the ops of `indexing`.
 
 An index becomes at most one `Slice`, one `Gather` and changes of shape. A mask becomes the positions of its true
 elements along one axis, that of the axes it covers joined.
@@ -47,7 +47,7 @@ class Positions(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What an index says of one axis: a slice (start, size, step), an integer array, or a new axis."""
+    """The part of an index for one axis: a slice (start, size, step), an integer array, or a new axis."""
 
     kind: str  # "slice", "array", "new"
     start: int | Length | Variable = 0
@@ -99,7 +99,7 @@ def parse_index(x: Variable, index: Any, mode: str = "raise") -> tuple[Variable,
 
 
 def _width(e: Any) -> int:
-    """How many axes of the variable an entry speaks of."""
+    """The number of axes of the variable that an entry speaks of."""
     if e is None or e is Ellipsis:
         return 0
     return e.type.ndim if is_mask(e) else 1
@@ -306,7 +306,7 @@ def getitem(x: Any, index: Any, mode: str = "raise", fill: Any = 0) -> Variable:
 
 
 def inside_of(parts: Sequence[Part]) -> Variable | None:
-    """Where all indices lie inside their axes, in the shape of the indices; None where that is not asked."""
+    """Whether all indices lie inside their axes, in the shape of the indices; None where that is not asked."""
     masks = [p.inside for p in parts if p.inside is not None]
     if not masks:
         return None
@@ -317,7 +317,7 @@ def inside_of(parts: Sequence[Part]) -> Variable | None:
 
 
 def _filled(y: Variable, inside: Variable | None, rank: int, fill: Any) -> Variable:
-    """What was read, with `fill` where an index was outside; the axes of the indices are the first `rank`."""
+    """The elements read, with `fill` where an index was outside; the axes of the indices are the first `rank`."""
     if inside is None:
         return y
     return where(trailing(inside, y.type.ndim - rank), y, as_variable(fill, y.type.dtype))

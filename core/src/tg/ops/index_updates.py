@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @final
 class IndexedUpdates:
-    """What `x.at` is: `x.at[index]` is a place of x to update."""
+    """The value of `x.at`: `x.at[index]` is a place of x to update."""
 
     __slots__ = ("variable",)
 

@@ -307,7 +307,7 @@ class SliceUpdate(Op):
         return (y,)
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
-        """What both share, if elements are replaced; of sums what rounding leaves."""
+        """The facts that both share, if elements are replaced; of sums what rounding leaves."""
         return (update_facts(self.fn, *inputs[:2]),)
 
     def pullback(
@@ -467,7 +467,7 @@ class Scatter(Op):
         return (y,)
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
-        """What both share, if elements are replaced or compared; of sums and products what rounding leaves."""
+        """Facts that both share, if elements are replaced or compared; of sums and products what rounding leaves."""
         x, v, *indices = inputs
         names = update_facts(self.fn, x, v)
         if self.axes == (-2, -1):
@@ -547,7 +547,7 @@ def move_front(y: Variable, rank: int, place: int) -> Variable:
 
 
 def inside_axis(i: Variable, n: int | Length) -> Variable:
-    """Which indices lie in [-n, n)."""
+    """The mask of indices that lie in [-n, n)."""
     length = as_size_variable(n)
     if is_unsigned(i.type.dtype):
         return less(cast_variable(i, "uint64"), cast_variable(length, "uint64"))

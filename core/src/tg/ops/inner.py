@@ -1,4 +1,4 @@
-"""What all ops with inner graphs share: types through a graph, graphs typed anew, functions traced into graphs."""
+"""Ops with inner graphs: types through a graph, graphs typed anew, functions traced into graphs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _WHOLES: ContextVar[Mapping[int, Variable]] = ContextVar("wholes", default=Mappi
 
 @contextlib.contextmanager
 def repeated(what: str, wholes: Mapping[int, Variable] = MappingProxyType({})) -> Iterator[None]:
-    """What is traced meanwhile is computed again and again, by `what`: it is no place for what has a state.
+    """Mark what is traced meanwhile as computed again and again, by `what`: it is no place for what has a state.
 
     Args:
         wholes: variables of which each repetition has an element, by the ids of what stands for it: these may have one.
@@ -49,7 +49,7 @@ def repeated(what: str, wholes: Mapping[int, Variable] = MappingProxyType({})) -
 
 
 def repeated_by() -> str:
-    """What computes again and again what is traced now; "" for nothing."""
+    """The name of what computes again and again what is traced now; "" for nothing."""
     return _REPEATED.get()
 
 

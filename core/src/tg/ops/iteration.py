@@ -78,7 +78,7 @@ def looped(
     checkpoint: int | None = None,
     told: tuple[int, ...] = (1, 0),
 ) -> tuple[Any, Any]:
-    """What a loop gives, the last carry and the results, for a function of users by the name `what`."""
+    """The outcome of a loop, the last carry and the results, for a function of users by the name `what`."""
     sequences, xs_structure = sequences_of(xs, what)
     leaves, init_structure = flatten(init)
     count = step_count(length, sequences, what)
@@ -361,7 +361,7 @@ def _branched(index: Variable, functions: Mapping[str, Any], operands: Sequence[
 
 
 def _alike(branches: Sequence[Sequence[Any]], names: Sequence[str], what: str) -> list[list[Variable]]:
-    """What branches give as variables of common dtypes, which Python scalars take from the others.
+    """The results of branches as variables of common dtypes, which Python scalars take from the others.
 
     Raises:
         DtypeError, ShapeError: they have different dtypes or ranks.
@@ -383,7 +383,7 @@ def _alike(branches: Sequence[Sequence[Any]], names: Sequence[str], what: str) -
 
 
 def _as_first(first: FrozenGraph, own: Sequence[Variable], outputs: Sequence[Variable], what: str) -> list[Variable]:
-    """What a branch gives, made sure to have the lengths that the first branch's results have for such operands."""
+    """The results of a branch, made sure to have the lengths that the first branch's results have for such operands."""
     types = inner_types(what, first, [v.symbolic_type for v in own], requires=False).outside
     results = []
     for v, t in zip(outputs, types, strict=True):

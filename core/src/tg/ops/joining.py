@@ -428,7 +428,7 @@ def unpack(packed: Any, shapes: Sequence[Any], axes: Any = None) -> list[Variabl
 
 
 def _kept_axes(axes: Any) -> tuple[int, int]:
-    """How many axes stay in front and how many at the end."""
+    """The number of axes that stay in front, and the number of those at the end."""
     numbers = sorted([] if axes is None else axes if isinstance(axes, tuple | list) else [axes])
     back, front = [a for a in numbers if a < 0], [a for a in numbers if a >= 0]
     if front != list(range(len(front))) or back != list(range(-len(back), 0)):

@@ -94,7 +94,7 @@ class Scan(Op):
 
     @property
     def traces(self) -> int:
-        """How many results have a slice for each step."""
+        """The number of results that have a slice for each step."""
         return len(self.body.outputs) - self.carries
 
     @property
@@ -319,7 +319,7 @@ class While(Op):
 
     @property
     def traces(self) -> int:
-        """How many results have a slice for each step."""
+        """The number of results that have a slice for each step."""
         return len(self.body.outputs) - self.carries
 
     def inner_inputs(self, count: int) -> tuple[tuple[InnerInput, ...], ...]:
@@ -451,7 +451,7 @@ class Cond(Op):
         return tuple(c.descriptor for graph in self.branches for c in graph.checks)
 
     def first_check(self, branch: int) -> int:
-        """How many checks there are before those of a branch."""
+        """The number of checks before those of a branch."""
         return sum(len(graph.checks) for graph in self.branches[:branch])
 
     def has_known_lengths(self, k: int) -> bool:

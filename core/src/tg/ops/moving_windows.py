@@ -61,7 +61,7 @@ class MovingWindows:
 
     @property
     def order(self) -> tuple[int, ...]:
-        """Where the axes of a window stand in what is gathered, behind the batch: first those that have positions."""
+        """The positions of a window's axes in what is gathered, behind the batch: first those that have positions."""
         others = iter(range(len(self.axes), self.ndim))
         return tuple(self.axes.index(k) if k in self.axes else next(others) for k in range(-self.ndim, 0))
 

@@ -39,7 +39,7 @@ def _by_ufunc() -> Mapping[Any, Callable[..., Any]]:
 
 
 def numpy_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """What `Variable.__array_ufunc__` does: the op of the same name.
+    """Call the op of the same name, for `Variable.__array_ufunc__`.
 
     Raises:
         InputError: tg has no such function, or it was called with `out=` or as a method such as `reduce`.
@@ -62,7 +62,7 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: Mapping[
 
 
 def numpy_function(function: Any, args: Any, kwargs: Any) -> Any:
-    """What `Variable.__array_function__` does: the function of the same name.
+    """Call the function of the same name, for `Variable.__array_function__`.
 
     Raises:
         InputError: tg has no such function.

@@ -162,7 +162,7 @@ def _between(rows: Variable, share: Variable, method: str) -> Variable:
 
 
 def _place(n: Variable, share: Variable, method: str) -> Variable:
-    """Where a share of n elements ends, as a position that may lie between two."""
+    """End of a share of n elements, as a position that may lie between two."""
     if method in OFFSETS and method not in ("linear", MEAN):
         first, last = OFFSETS[method]
         place = subtract(add(multiply(n, share), add(first, multiply(share, 1 - first - last))), 1.0)

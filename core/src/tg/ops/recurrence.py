@@ -41,7 +41,7 @@ def until(condition: Any) -> Until:
 
 
 class _Ending(list[Any]):
-    """What a step gives that says whether the loop ends: the outputs, then the condition."""
+    """Results of a step that say whether the loop ends: the outputs, then the condition."""
 
 
 class _Sequence(NamedTuple):
@@ -52,7 +52,7 @@ class _Sequence(NamedTuple):
 
 
 class _Output(NamedTuple):
-    """What an output begins with, and which of its earlier values a step reads; no taps: none."""
+    """Initial value of an output, and the earlier values of it that a step reads; no taps: none."""
 
     initial: Variable | None
     taps: tuple[int, ...]
@@ -171,7 +171,7 @@ def _rows(v: Variable, start: int | Length, size: int | Length, steps: int | Len
 
 
 def _cut(first: int | Length, begin: Variable, v: Variable) -> Variable:
-    """What comes out of the first steps, through which nothing is differentiated: of no step what they began with."""
+    """Outputs of the truncated steps (no gradient); the initial values if there are none."""
     if type(first) is int:
         return stop_gradient(v) if first else begin
     return where(as_size_variable(first) > 0, stop_gradient(v), begin)
@@ -213,7 +213,7 @@ def _output(value: Any, name: str) -> _Output:
 
 
 def _keys(value: Any, name: str, main: str) -> dict[str, Any]:
-    """What is said of a sequence or an output, by key; of what is no dict the main one.
+    """Fields of a sequence or an output, by key; a value that is no dict is the main one.
 
     Raises:
         InputError: there are others, which would be passed over.
@@ -241,7 +241,7 @@ def _shown(value: Any) -> str:
 
 
 def _depth(output: _Output) -> int:
-    """How many earlier values of an output are kept."""
+    """Number of earlier values of an output that are kept."""
     return -min(output.taps, default=0)
 
 
@@ -259,7 +259,7 @@ def _span(each: _Sequence) -> tuple[int, int | Length]:
 
 
 def _steps(sequences: Sequence[_Sequence], n_steps: Any) -> int | Length:
-    """How many steps there are.
+    """Number of steps.
 
     Raises:
         InputError: nothing says it.
@@ -304,7 +304,7 @@ def _results(result: Any) -> tuple[list[Variable], Variable | None]:
 
 
 def _unended(begins: Sequence[Variable]) -> tuple[Variable, ...]:
-    """What a loop begins with that notes whether it has ended, and how many steps it has made."""
+    """Initial values of a loop that notes whether it has ended, and how many steps it has made."""
     return (constant(False), constant(np.int64(0)), *begins)
 
 

@@ -88,7 +88,7 @@ class Reduce(Op):
         return _not_empty(self.reduction.name, inputs[0], self.axes)
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
-        """What the record says of the result, and if there may be no elements, what the identity has too."""
+        """Facts of the result from the record, and if there may be no elements, only those of the identity too."""
         reduction, result_facts = self.reduction, self.reduction.facts(inputs[0])
         return (result_facts & reduction.facts_of_none if self.total and reduction.needs_elements else result_facts,)
 
@@ -152,7 +152,7 @@ class ProductOfOthers(Op):
         return (x,)
 
     def expansion(self, *inputs: Variable) -> Variable:
-        """Those before it times those after it: nothing is divided, and so no digit lost that the product has lost."""
+        """Product of those before it and those after it: no division, so no digit lost that the product has lost."""
         from tg.ops.cumulative import products_around
 
         return products_around(*inputs)
@@ -367,7 +367,7 @@ def any(x: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) 
 
 
 def count_nonzero(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
-    """How many elements over axes (all by default) differ from 0, as int64.
+    """Number of elements over axes (all by default) that differ from 0, as int64.
 
     Source:
         numpy.count_nonzero

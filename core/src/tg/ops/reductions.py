@@ -111,11 +111,11 @@ class Reduction:
 
     @property
     def cost(self) -> float:
-        """How long one element takes: see `ElementwiseFunction.cost`."""
+        """Time that one element takes: see `ElementwiseFunction.cost`."""
         return self.fn.cost
 
     def identity(self, dtype: str) -> Any:
-        """What it starts from, as a scalar of the dtype."""
+        """The identity element, from which it starts, as a scalar of the dtype."""
         return numpy_dtype(dtype).type(self.start(dtype) if callable(self.start) else self.start)
 
     def check(self, dtype: str) -> None:

@@ -1,4 +1,4 @@
-"""What `Scatter` hands back to the array and to the values, for each way it combines them."""
+"""Pullback of `Scatter`: the cotangents of the array and of the values, for each way it combines them."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ class Named(Op):
         return self.label
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
-        """Those of the operand."""
+        """Facts of the operand."""
         return (facts_of(inputs[0]),)
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:

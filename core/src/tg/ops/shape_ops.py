@@ -237,7 +237,7 @@ class Concatenate(Op):
         return () if fits is None else (fits,)
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
-        """What all pieces share."""
+        """Facts that all pieces share."""
         return (elements_of(*inputs),)
 
     def pullback(

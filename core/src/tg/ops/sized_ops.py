@@ -336,7 +336,7 @@ class SpecifyShape(Sized):
         return reshape(x, tuple(n if type(n) is int else m for n, m in lengths))
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
-        """Those of the operand."""
+        """Facts of the operand."""
         return (facts_of(inputs[0]),)
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:

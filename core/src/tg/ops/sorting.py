@@ -123,7 +123,7 @@ class Sort(Op):
 
 @final
 class SearchSorted(Op):
-    """Where each element of v would be inserted into the sorted vector a, before (`left`) or after its equals.
+    """Insertion position of each element of v in the sorted vector a, before (`left`) or after its equals.
 
     Shapes:
         a (n), v (...) -> y (...), int64 in [0, n]
@@ -307,7 +307,7 @@ def lexsort(keys: Any, axis: int = -1) -> Variable:
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Variable:
-    """Where elements would be inserted into a sorted vector: before their equals (`left`) or after them (`right`).
+    """Insertion positions of elements in a sorted vector: before their equals (`left`) or after them (`right`).
 
     Args:
         sorter: positions that sort `a`, if it is not sorted.

@@ -44,7 +44,7 @@ def as_floating(x: Any, dtype: object = None) -> Variable:
 
 
 def _count(x: Variable, axis: Any, keepdims: bool, chosen: Any, what: str) -> Variable:
-    """How many elements are averaged, as an integer."""
+    """Number of elements that are averaged, as an integer."""
     if chosen is not None:
         return sum(broadcast_to(as_variable(chosen), x.shape), axis, keepdims=keepdims)
     axes = axes_from_end(axis, x.type.ndim, what)

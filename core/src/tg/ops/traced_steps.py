@@ -137,7 +137,7 @@ def _holding(start: Any, *dtypes: str) -> TensorType:
 
 
 def _as_next(value: Any, dtype: str) -> Variable:
-    """What a step gives for a carry of a dtype: of Python scalars only those that the dtype's kind has take it."""
+    """The value of a step for a carry of a dtype: of Python scalars only those that the dtype's kind has take it."""
     kind = weak_kind(value)
     return as_variable(value) if kind is None else as_variable(value, promote(dtype, kind))
 

@@ -1,4 +1,4 @@
-"""What a program stores beside its results: new values of variables, said where they are computed."""
+"""Updates, which a program stores beside its results: new values of variables, stated where they are computed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Updating(Op):
         return inputs[0]
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
-        """Those of the first operand."""
+        """Facts of the first operand."""
         return (facts_of(inputs[0]),)
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
@@ -68,7 +68,7 @@ class Updating(Op):
         return (tangents[0],)
 
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Any]:
-        """What is stored is one value, or the values of all elements of a variable that is mapped.
+        """Store one value, or the values of all elements of a variable that is mapped.
 
         Raises:
             InputError: each element of the batch would store another value of one variable.

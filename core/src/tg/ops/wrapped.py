@@ -65,7 +65,7 @@ class Wrapped(Op):
         return tuple(t.with_shape((size, *t.shape)) for t in types)
 
     def perform(self, *arrays: Array) -> tuple[Array, ...]:
-        """What the function returns, as new arrays.
+        """Results of the function, as new arrays.
 
         Raises:
             InputError: another number of results than declared.
@@ -103,7 +103,7 @@ class Wrapped(Op):
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
-        """What the function given as `grad` builds; absent cotangents are zeros for it."""
+        """The cotangents that the function given as `grad` builds; absent cotangents are zeros for it."""
         if self.gradient is None:
             hint = "tg.wrap(…, grad=f), where f(inputs, outputs, cotangents) gives the cotangents of the inputs"
             raise NotDifferentiable(message(f"{self.name}: the wrapped function has no gradient", hint=hint))

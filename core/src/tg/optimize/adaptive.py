@@ -368,7 +368,7 @@ def adadelta(
 
 
 def nesterov_weights(b1: float, t: Variable) -> tuple[Variable, Variable]:
-    """What the gradient of step t and the average of gradients count in the average that the next step would have."""
+    """Weights of step t's gradient and of the average of gradients in the average that the next step would have."""
     return (1 - b1) / (1 - b1**t), b1 / (1 - b1 ** (t + 1))
 
 

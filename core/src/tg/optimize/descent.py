@@ -1,4 +1,4 @@
-"""What optimizers share: parameters beside their gradients, the state kept for each, and the updates that come to be.
+"""Common parts of optimizers: parameters beside their gradients, the state kept for each, and the resulting updates.
 
 An optimizer is a function that takes a loss and a structure of shared variables and returns updates for `tg.function`:
 the parameters' new values, and those of its own shared variables, which it makes. Of halves all is kept and computed in
@@ -43,7 +43,7 @@ class Parameter(NamedTuple):
 
     @property
     def value(self) -> Variable:
-        """What it is before the step, in the dtype of the gradient."""
+        """The value before the step, in the dtype of the gradient."""
         return widened(self.variable)
 
     def in_its_dtype(self, value: Any) -> Variable:
@@ -69,7 +69,7 @@ class Descent:
 
     @property
     def steps(self) -> Shared:
-        """How many steps have been made before this one: a scalar that this step adds 1 to."""
+        """Number of steps made before this one: a scalar that this step adds 1 to."""
         if self._steps is None:
             self._steps = shared(np.int64(0), f"{self.what}: steps", shape=())
             self.updates[self._steps] = self._steps + 1
@@ -77,7 +77,7 @@ class Descent:
 
     @property
     def number(self) -> Variable:
-        """Which step this is, from 1 on, as a float64 scalar."""
+        """Number of this step, from 1 on, as a float64 scalar."""
         return cast(self.steps + 1, "float64")
 
     def rate(self, learning_rate: Any) -> Variable:

@@ -113,7 +113,7 @@ def search(
 
 
 def _inside(low: Place, high: Place, evaluations: Any) -> Any:
-    """Where the cubic through both ends has its minimum, not too near to either; the middle if there is none.
+    """Minimum of the cubic through both ends, not too near to either; the middle if there is none.
 
     Every third trial is the middle: an interval that is cut at one end only hardly shrinks.
     """

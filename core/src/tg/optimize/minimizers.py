@@ -131,12 +131,12 @@ class _Problem(NamedTuple):
 
 
 class _Method(Protocol):
-    """What directions are made of: a structure of variables, and what becomes of it."""
+    """Memory that directions are made of: a structure of variables, and its update."""
 
     start: Any
 
     def direction(self, problem: _Problem, x: Variable, gradient: Variable, memory: Any) -> tuple[Variable, Any]:
-        """Where to go from a point, and how often the function was computed for it."""
+        """Direction to go from a point, and the number of evaluations of the function for it."""
         ...
 
     def after(self, memory: Any, s: Variable, y: Variable, curved: _Curvature) -> Any:

@@ -1,4 +1,4 @@
-"""What solvers share: unknowns as one vector, what is given out, and derivatives by the implicit function theorem."""
+"""Common parts of solvers: unknowns as one vector, solutions, and derivatives by the implicit function theorem."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NOTHING: Final = "a function without return gives None"
 
 @dataclasses.dataclass(frozen=True)
 class Solution:
-    """What a solver found: the last point, and how it came there.
+    """Result of a solver: the last point, and how it came there.
 
     `x` and `fun` have derivatives with respect to whatever the problem is made of, those of the exact solution; all are
     NaN where `converged` is False.
@@ -68,7 +68,7 @@ class Solution:
 
 
 class End(NamedTuple):
-    """Where the steps of a solver end: the point as a vector, whether it converged, and what is said about it."""
+    """End of a solver's steps: the point as a vector, whether it converged, and what is said about it."""
 
     x: Variable
     converged: Variable
@@ -96,12 +96,12 @@ class Unknowns(NamedTuple):
         return self.structure(iter(parts))
 
     def solution(self, f: Callable[[Any], Any], end: End) -> Solution:
-        """What a solver of f gives out."""
+        """The solution that a solver of f gives out."""
         x = self.nested(end.x)
         return Solution(x, f(x), end.optimality, end.steps, end.evaluations, end.converged)
 
     def vector(self, value: Any, what: str) -> Variable:
-        """What a function gives, nested and shaped as the leaves, as a vector.
+        """Value of a function, nested and shaped as the leaves, as a vector.
 
         Raises:
             InputError: it is nested in another way.
@@ -116,7 +116,7 @@ class Unknowns(NamedTuple):
 
 
 def given_back(value: Any, what: str) -> Variable:
-    """What a function gives in one place.
+    """The variable that a function gives in one place.
 
     Raises:
         InputError: it is nothing.
@@ -140,7 +140,7 @@ def joined(leaves: Sequence[Variable], dtype: str, what: str) -> Variable:
 
 
 def unknowns(f: Any, x0: Any, what: str) -> Unknowns:
-    """Where a solver of f begins; Python's numbers and integers take the floating dtype of the others, or float64.
+    """Start of a solver of f; Python's numbers and integers take the floating dtype of the others, or float64.
 
     Raises:
         InputError: there are no arrays, or f is no function.
@@ -184,7 +184,7 @@ def eps_of(dtype: str) -> float:
 
 
 def limit(maxiter: Any, default: Any, what: str) -> Any:
-    """How many steps a solver makes at most.
+    """Largest number of steps of a solver.
 
     Raises:
         InputError: it is neither a non-negative integer nor an integer scalar.
@@ -219,7 +219,7 @@ def implicit(
     by_products: bool = False,
     is_symmetric: bool = False,
 ) -> End:
-    """What a solver finds, differentiated by the equation that it solves in place of its steps.
+    """Solution of a solver, differentiated by the equation that it solves in place of its steps.
 
     Args:
         find: from the start to the solution.
@@ -270,7 +270,7 @@ def _pullback(
 
 
 def _by_products(left: Variable, x: Variable, operands: Sequence[Variable], is_symmetric: bool) -> SolveByProducts:
-    """What solves with the transpose of the Jacobian of an equation; forward mode may be missing."""
+    """Solver with the transpose of the Jacobian of an equation by products; forward mode may be missing."""
     v = Variable(x.type)
     inputs = [v, x, *operands]
     products: list[FrozenGraph] = []

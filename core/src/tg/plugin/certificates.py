@@ -1,4 +1,4 @@
-"""What a backend was certified with: the certificate that lies in its package, beside the versions that are installed.
+"""Certificate of a backend, which lies in its package, beside the versions that are installed.
 
 Core shows it and never decides by it. `tg conformance --certify` alone writes one.
 """
@@ -21,7 +21,7 @@ FILE: Final = "certificate.json"
 
 
 def certified(entry: Entry, backend: str, engines: Mapping[str, str | None]) -> str:
-    """What a backend's certificate says: level, items, what the host computes, versions if others; "" for none."""
+    """Summary of a backend's certificate: level, items, what the host computes, versions if others; "" for none."""
     certificate = _read(entry)
     if certificate is None:
         return ""
@@ -39,7 +39,7 @@ def certified(entry: Entry, backend: str, engines: Mapping[str, str | None]) -> 
 
 
 def _counted(certificate: Mapping[str, Any]) -> str:
-    """How many items of how many ran, and how many ops were computed by way of the host."""
+    """Number of items that ran, of how many, and number of ops computed by way of the host."""
     ran, hosted = certificate.get("items"), certificate.get("ops", {}).get("host")
     text = f", {ran[0]:,} of {ran[1]:,} items" if isinstance(ran, list) and len(ran) == 2 else ""
     return text + (f", {hosted} ops by the host" if hosted else "")

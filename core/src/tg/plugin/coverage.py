@@ -1,4 +1,4 @@
-"""How far each backend covers the ops: by a rule of its own or by way of the host, by an expansion, by core, or not.
+"""Coverage of the ops by each backend: by a rule of its own or by way of the host, by an expansion, by core, or not.
 
 Read from what plugins declare, their rules and gaps; the conformance suite holds the declarations against results.
 """

@@ -41,7 +41,7 @@ class Entry:
 
     @property
     def source(self) -> str:
-        """What messages call the plugin: its distribution and version."""
+        """Name of the plugin in messages: its distribution and version."""
         return f"{self.distribution} {self.version}"
 
     @property
@@ -51,12 +51,12 @@ class Entry:
 
     @property
     def plugin_name(self) -> str:
-        """What its plugin is called in pluggy's manager (`tg.plugin.manager`)."""
+        """Name of its plugin in pluggy's manager (`tg.plugin.manager`)."""
         return f"{self.distribution}/{self.kind}/{self.name}" if self.target else self.distribution
 
     @property
     def without(self) -> str:
-        """What to do to have tg leave the plugin out."""
+        """Advice on having tg leave the plugin out."""
         if self.target:
             return f"start with TG_PLUGINS_OFF={self.distribution}"
         return f"call registry().manager.unregister(name={self.distribution!r})"
@@ -81,7 +81,7 @@ def _entry(point: distributions.Point) -> Entry:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Which plugins may be used: all, or those in `allowed`, and none of `forbidden`."""
+    """Plugins that may be used: all, or those in `allowed`, and none of `forbidden`."""
 
     allowed: frozenset[str] | None = None
     forbidden: frozenset[str] = frozenset()

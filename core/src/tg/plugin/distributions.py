@@ -1,4 +1,4 @@
-"""What is installed, read from the files that installers leave in the folders of `sys.path`.
+"""Installed distributions, read from the files that installers leave in the folders of `sys.path`.
 
 It is what `importlib.metadata` tells, which takes 16 ms to import and 0.1 ms for each distribution where this takes
 0.01. Where something else than folders is searched, a zip file, an egg or a finder of somebody's own, it is asked.
@@ -93,7 +93,7 @@ def _of_tg(requirements: Iterable[str]) -> tuple[str, ...]:
 
 
 def _text(path: Path) -> str:
-    """What a file says, "" where there is none."""
+    """Text of a file, "" where there is none."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:

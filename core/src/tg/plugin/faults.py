@@ -1,4 +1,4 @@
-"""What is wrong with what a plugin gave: looked at once, when tables are merged, before a program can stumble over it.
+"""Faults in what a plugin gave: checked at once, when tables are merged, before a program can stumble over them.
 
 Each function raises a `PluginError` that names the plugin and the place in its tables; the registry remembers it as the
 `Problem` of that plugin.
@@ -30,7 +30,7 @@ KEY: Final = "an op class or an elementwise function"
 
 
 def checked(entry: Entry, hook: str, value: object) -> object:
-    """What a hook returned, if it is what the contract says; a missing hook that returns a tuple returns none."""
+    """Value that a hook returned, if it is what the contract says; a missing hook that returns a tuple returns none."""
     if value is None and RETURNS[hook] == (tuple,):
         return ()
     member = MEMBERS.get(hook)
@@ -133,7 +133,7 @@ def check_linker(entry: Entry, address: str, linker: object) -> None:
 
 
 def unknown_protocol(backend: Backend) -> tuple[str, str] | None:
-    """What is wrong with the protocol of a backend's rules, and which package to upgrade; other kinds are its own."""
+    """Fault of the protocol of a backend's rules, and the package to upgrade; other kinds are its own."""
     rules: RuleProtocol = backend.rules
     if rules.kind != ARRAY.kind or rules == ARRAY:
         return None

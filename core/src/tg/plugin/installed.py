@@ -1,4 +1,4 @@
-"""What is installed, and what became of each plugin when it was asked: its answers and its failures, both remembered.
+"""Installed plugins, and the outcome of asking each one: its answers and its failures, both remembered.
 
 A failure is a value here, a `Problem`, so that one plugin's never reaches another; who asks for that plugin raises it.
 Where somebody changes which plugins there are, by hand, a new memory takes the place of the old one: what is being
@@ -70,23 +70,23 @@ class Installed:
         return tuple(one for one in plugins if isinstance(one, Plugin))
 
     def lost(self, hook: str) -> tuple[Problem, ...]:
-        """What is wrong with extensions that cannot be imported, or whose hook of this name raises."""
+        """Faults of extensions that cannot be imported, or whose hook of this name raises."""
         plugins = [self._plugin(entry) for entry in self._usable("extensions")]
         answers = [self.offer(one, hook) if isinstance(one, Plugin) else one for one in plugins]
         outdated = [problems.wrong_api(entry) for entry in self._outdated() if entry.kind == "extensions"]
         return tuple(dict.fromkeys([*outdated, *(one for one in answers if isinstance(one, Problem))]))
 
     def offer(self, plugin: Plugin, hook: str, **arguments: object) -> Any:
-        """What a plugin's hook returns for these arguments, or the `Problem` with it."""
+        """Return value of a plugin's hook for these arguments, or the `Problem` with it."""
         question = (hook, plugin.entry.plugin_name, *arguments.values())
         return self.memo.get(question, lambda: self._offer(plugin, hook, arguments))
 
     def attribute(self, plugin: Plugin, address: str) -> Any:
-        """What stands at "module:ATTRIBUTE", or the `Problem` with importing it."""
+        """Object at "module:ATTRIBUTE", or the `Problem` with importing it."""
         return self.memo.get(("attribute", address), lambda: self._attribute(plugin, address))
 
     def lack(self, provider: Provider) -> Problem | None:
-        """What a backend requires and this machine does not have, by the metadata of what is installed."""
+        """Requirements of a backend that this machine does not meet, by the metadata of what is installed."""
         return self.memo.get(("lack", provider.backend.name), lambda: self._lack(provider))
 
     def required(self, provider: Provider) -> tuple[Entry, ...]:
@@ -108,7 +108,7 @@ class Installed:
         return tuple(linker for (kind, *_), linker in answers if kind == "linker" and not isinstance(linker, Problem))
 
     def status(self, name: str, *, probe: bool) -> BackendStatus:
-        """How a backend is; with `probe` its linker is imported to know."""
+        """State of a backend; with `probe` its linker is imported to know."""
         provider = self.provider(name)
         if isinstance(provider, Problem):
             return _status(name, None, provider)
@@ -126,7 +126,7 @@ class Installed:
         return tuple(sorted({*core, *others, *EXTRAS}))
 
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with what is installed; entry modules are imported to know, and nothing heavier."""
+        """Problems of what is installed; entry modules are imported to know, and nothing heavier."""
         self.extensions()
         self.natives()
         listed = [problems.wrong_api(entry) for entry in self._outdated()]
@@ -179,7 +179,7 @@ class Installed:
 
     @property
     def _entries(self) -> tuple[Entry, ...]:
-        """Those of distributions, and of each plugin that was registered by hand: as an extension, and its backends."""
+        """Entries of distributions, and of each plugin registered by hand: as an extension, and its backends."""
         return self.memo.get(("entries",), self._all_entries)
 
     def _all_entries(self) -> tuple[Entry, ...]:

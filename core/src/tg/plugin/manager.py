@@ -37,7 +37,7 @@ class Plugin:
         self._manager, self.entry, self.namespace = manager, entry, namespace
 
     def call(self, hook: str, **arguments: object) -> object | None:
-        """What this plugin's `hook` returns; None where it has no such hook."""
+        """Return value of this plugin's `hook`; None where it has no such hook."""
         # `manager.hook.tg_rules(…)` would ask all plugins and stop at the first exception: one's would be everyone's
         for impl in getattr(self._manager.hook, hook).get_hookimpls():
             if impl.plugin is self.namespace:
@@ -147,7 +147,7 @@ class Manager(pluggy.PluginManager):
             raise PluginError(message(f"{entry.source}: {entry.plugin_name} is blocked"))
 
     def _check(self, entry: Entry, namespace: object) -> None:
-        """What `check_pending` does, for one plugin, and what it does not know of."""
+        """Check what `check_pending` does, for one plugin, and what it does not know of."""
         for caller in self.get_hookcallers(namespace) or ():
             mine = [impl for impl in caller.get_hookimpls() if impl.plugin is namespace]
             if not caller.has_spec() and not all(impl.optionalhook for impl in mine):

@@ -1,4 +1,4 @@
-"""What can be wrong with a plugin: a `Problem` with its reason and remedy, and the error it becomes when asked for."""
+"""Faults that a plugin can have: a `Problem` with its reason and remedy, and the error it becomes when asked for."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def lacking(entry: Entry, requirements: Sequence[tuple[str, str | None]]) -> Pro
 
 
 def switch_off(entries: Sequence[Entry]) -> str:
-    """What to do about plugins that exclude one another; the last is the one to go."""
+    """Advice about plugins that exclude one another; the last is the one to go."""
     return f"uninstall one, or {entries[-1].without}"
 
 
@@ -127,7 +127,7 @@ def faulty(entry: Entry, fact: str, *lines: tuple[str, str], hint: str | None = 
 
 
 def _in_checkout(entry: Entry, error: BaseException) -> str | None:
-    """Where a plugin's code has raised, if that is in a checkout: installed code is not for its user to mend."""
+    """Place where a plugin's code has raised, if that is in a checkout: installed code is not for its user to mend."""
     import sysconfig  # both for messages alone
     from importlib import metadata
 

@@ -35,7 +35,7 @@ COMPILES = ("fast", "slowly")
 
 @dataclass(frozen=True, slots=True)
 class RuleProtocol:
-    """How a backend calls its rules: tables for one protocol cannot serve another.
+    """The way a backend calls its rules: tables for one protocol cannot serve another.
 
     Kind `array` is core's: an elementwise function maps to `f(*arrays) -> array`, an op class to
     `rule(op, *arrays) -> array | tuple`. Kind `source` is the backend's own: `rule(op, ctx) -> fragment`.
@@ -59,7 +59,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """What a backend is called, needs and can do; making one imports no framework.
+    """Name, needs and abilities of a backend; making one imports no framework.
 
     Raises:
         PluginError: a field has a value that core could not use later.
@@ -111,7 +111,7 @@ class Backend:
 
 @dataclass(frozen=True, slots=True)
 class DiskCache:
-    """What a backend keeps on disk between processes, for `tg cache`."""
+    """Files that a backend keeps on disk between processes, for `tg cache`."""
 
     directory: Callable[[], Path]
     entries: Callable[[], tuple[Path, ...]]
@@ -121,7 +121,7 @@ class DiskCache:
 
     @classmethod
     def of(cls, cache: Cache) -> DiskCache:
-        """What stands in a cache of `tg.cache`."""
+        """Content of a cache of `tg.cache`."""
         return cls(cache.directory, cache.entries, cache.size, cache.clear, limit)
 
 
@@ -210,7 +210,7 @@ class Rewrites:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with something installed, remembered to be told to whoever asks for it."""
+    """A fault of something installed, remembered to be told to whoever asks for it."""
 
     distribution: str
     version: str | None

@@ -1,4 +1,4 @@
-"""What all plugins offer together: one `Registry` for each process, filled as it is asked, never changed by a caller.
+"""Offers of all plugins together: one `Registry` for each process, filled as it is asked, never changed by a caller.
 
 Core's own backend, rules, rewrites and ops come through the same hooks, from `tg.plugin.builtin`. The order in which
 plugins were installed means nothing: core comes first, then the backend asked for, then the extensions by distribution
@@ -63,7 +63,7 @@ def unsaid(gaps: Iterable[Gap]) -> Iterator[None]:
 
 @final
 class Registry:
-    """What the installed plugins offer, merged on demand; every answer, a failure too, is given once and for all.
+    """Offers of the installed plugins, merged on demand; every answer, a failure too, is given once and for all.
 
     Raises:
         BackendUnavailable: a backend that is not installed, is broken, forbidden, or lacks what it requires.
@@ -85,11 +85,11 @@ class Registry:
         return self._installed.manager
 
     def declines(self, name: str) -> Declines:
-        """What the rules of a backend have declined so far."""
+        """Cases that the rules of a backend have declined so far."""
         return self._memo.get(("declines", self.backend(name).name), Declines)
 
     def versions(self, name: str) -> tuple[str, ...]:
-        """What decides what a program is compiled to: tg, the backend's plugin and what it requires, the extensions."""
+        """Versions that decide what a program is compiled to: tg, the backend's plugin and requirements, extensions."""
         return self._memo.get(("versions", name), lambda: self._versions(self._provider(name)))
 
     def _versions(self, provider: Provider) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ class Registry:
         return tuple(self._installed.status(name, probe=probe) for name in self._installed.names())
 
     def candidates(self) -> tuple[str, ...]:
-        """What "auto" may mean, the first choice first: native backends by priority, core's own last.
+        """Candidates for "auto", the first choice first: native backends by priority, core's own last.
 
         Entry modules are imported to know, and nothing heavier.
         """
@@ -142,7 +142,7 @@ class Registry:
         return self._memo.get(("obstacle", name), lambda: self._obstacle(name))
 
     def default_backend(self) -> tuple[str, str]:
-        """What "auto" means here where a program does not decide, and why: the first candidate without an obstacle."""
+        """Meaning of "auto" here where a program does not decide, and why: the first candidate without an obstacle."""
         passed_over: list[str] = []
         for name in self.candidates():
             obstacle = self.obstacle(name)
@@ -165,7 +165,7 @@ class Registry:
         return self._installed.linkers()
 
     def gaps(self, name: str) -> tuple[Gap, ...]:
-        """What a backend says it lacks, and what the plugins that have rules for it say of these."""
+        """Gaps that a backend states, and what the plugins that have rules for it say of these."""
         name = self.backend(name).name
         all_gaps = self._memo.get(("gaps", name), lambda: (*self._own_gaps(name), *self._tables(name).gaps))
         without = _UNSAID.get()
@@ -217,7 +217,7 @@ class Registry:
             return False
 
     def facts(self, name: str) -> Mapping[str, str]:
-        """What a backend finds on this machine; imports what it needs to know."""
+        """Facts that a backend finds on this machine; imports what it needs to know."""
         backend = self.backend(name)
         return self._attribute(name, backend.facts)() if backend.facts else {}
 
@@ -265,7 +265,7 @@ class Registry:
         return tuple(case for _, cases in self._offers("tg_cases") for case in cases)
 
     def lost_cases(self) -> tuple[Problem, ...]:
-        """What keeps extensions from giving their cases: they cannot be imported, or the hook raises."""
+        """Reasons why extensions do not give their cases: they cannot be imported, or the hook raises."""
         return self._installed.lost("tg_cases")
 
     def outdated(self) -> tuple[Problem, ...]:
@@ -283,7 +283,7 @@ class Registry:
         return tuple(problems)
 
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with what is installed: all that errors about missing rules and `tg backends` have to tell."""
+        """Problems of what is installed: all that errors about missing rules and `tg backends` have to tell."""
         return self._installed.problems()
 
     def _attribute(self, name: str, address: str) -> Any:
@@ -309,7 +309,7 @@ class Registry:
         return general + own
 
     def _offers(self, hook: str, provider: Provider | None = None, **arguments: object) -> list[tuple[Entry, Any]]:
-        """What core, the backend's plugin and the extensions answer; only the backend's own failure is an error."""
+        """Answers of core, the backend's plugin and the extensions; only the backend's own failure is an error."""
         installed, own = self._installed, provider.plugin if provider else None
         plugins = dict.fromkeys((installed.core, *([own] if own else ()), *installed.extensions()))
         answers = [(plugin, installed.offer(plugin, hook, **arguments)) for plugin in plugins]
@@ -361,7 +361,7 @@ def _performs(key: object) -> bool:
 
 
 def _without_performed(rules: Rules | NoRules) -> Rules | NoRules:
-    """What a plugin gives for the reference, whose word that there is no rule counts for no op that performs."""
+    """Answer of a plugin for the reference; its word that there is no rule counts for no op that performs."""
     if not isinstance(rules, NoRules):
         return rules
     return NoRules(tuple(op for op in rules.ops if not _performs(op)), rules.reason)

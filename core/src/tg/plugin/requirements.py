@@ -32,7 +32,7 @@ SPECIFIER = re.compile(r"\s*(?P<sign>>=|<=|==|!=|>|<)\s*v?(?P<version>\d+(?:\.\d
 def unmet(
     requires: tuple[str, ...], version_of: Callable[[str], str | None] | None = None
 ) -> tuple[tuple[str, str | None], ...]:
-    """Those of `requires` that do not hold here, each with the version found, or None."""
+    """Entries of `requires` that do not hold here, each with the version found, or None."""
     versions = ((text, (version_of or installed)(text)) for text in requires)
     return tuple((text, version) for text, version in versions if not _holds(text, version))
 

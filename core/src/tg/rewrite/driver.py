@@ -114,11 +114,11 @@ class Index:
                     self.by_phase[one.phase].setdefault(key, []).append(one)
 
     def attempts(self, phase: str) -> dict[Signature, Attempts]:
-        """What has been found for the sweep of a phase, by the op's key and the kinds of its operands."""
+        """Attempts that are known for the sweep of a phase, by the op's key and the kinds of its operands."""
         return self._found[phase]
 
     def find(self, op: Op, signature: Signature, phase: str) -> Attempts:
-        """What the sweep of a phase tries on an op over operands of these kinds, each phase's rules with its bit."""
+        """Rules that a phase's sweep tries on an op over operands of these kinds, each phase's rules with its bit."""
         groups = []
         for p in SWEEPS[phase]:
             tried = [(one.name, one.for_kinds(signature[1:])) for one in self._rules_for(op, p)]
@@ -143,7 +143,7 @@ def _index(rules: tuple[Rule, ...], mode: str, exclude: frozenset[str]) -> Index
 
 @final
 class _Driver:
-    """What one compilation's rewriting shares over its phases and inner graphs."""
+    """Shared state of one compilation's rewriting over its phases and inner graphs."""
 
     def __init__(
         self, index: Index, passes: Sequence[Pass | Lowering], supported: Supported, mode: str, exclude: frozenset[str]
@@ -371,7 +371,7 @@ class _Sweeper:
         return None if constants is None else (FOLD, constants)
 
     def _engine(self, node: Apply, outputs: Outputs) -> Replacement:
-        """What the engine does itself: folding, inner graphs, and in its phase expansion."""
+        """The engine's own rewrites: folding, inner graphs, and in its phase expansion."""
         if self.driver.folds:
             replacement = self._folded(node, outputs)
             if replacement is not None:

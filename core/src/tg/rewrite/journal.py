@@ -66,7 +66,7 @@ class Sweep:
             v = entry.new[place]
 
     def after(self, v: Variable) -> Variable | None:
-        """What a value of the graph became; None where the sweep found it not needed."""
+        """Replacement of a value of the graph; None where the sweep found it not needed."""
         return v if v.apply is None else self.done.get(id(v))
 
     def _note(self, entry: Entry) -> None:
@@ -77,7 +77,7 @@ class Sweep:
 
 @final
 class Journal:
-    """What rewriting did to one graph, sweep by sweep; inner graphs have journals of their own."""
+    """Record of the rewriting of one graph, sweep by sweep; inner graphs have journals of their own."""
 
     def __init__(self, *, snapshots: bool = False) -> None:
         """An empty journal, to be given to `tg.rewrite.driver.rewrite`.
@@ -145,7 +145,7 @@ class Journal:
         one.begins(graph)
 
     def became(self, v: Variable) -> Variable | None:
-        """What a value that the graph had before rewriting became; None where it is not needed."""
+        """Replacement of a value that the graph had before rewriting; None where it is not needed."""
         for sweep in self.sweeps:
             new = sweep.after(v)
             if new is None:

@@ -59,7 +59,7 @@ class PatternNode(Pattern):
 
 
 def term_of(function: Callable[..., Any]) -> tuple[Any, int]:
-    """What a function of pattern variables builds, and the number of its variables.
+    """The term that a function of pattern variables builds, and the number of its variables.
 
     Raises:
         RewriteError: it builds no call of an elementwise function.
@@ -92,7 +92,7 @@ class Matcher:
         return tuple(tests for operands, tests in self._orders if all(map(_may_match, operands, kinds)))
 
     def match(self, orders: tuple[tuple[Test, ...], ...], node: Apply) -> Binding | None:
-        """What each variable stands for by the first order that matches, None if none does."""
+        """The operand that each variable stands for by the first order that matches, None if none does."""
         inputs = node.inputs
         for tests in orders:
             binding: Binding = [None] * self.count
@@ -105,7 +105,7 @@ class Matcher:
 
 
 def kind_of(v: Variable) -> object:
-    """What makes a value: the key of its op, for a constant its literal, for an input None."""
+    """Kind of a value by its origin: the key of its op, for a constant its literal, for an input None."""
     node = v.apply
     return node.key if node is not None else v.literal if type(v) is Constant else None
 

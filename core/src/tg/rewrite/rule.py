@@ -74,7 +74,7 @@ class Rule(ABC):
 
     @abstractmethod
     def for_kinds(self, kinds: Sequence[object]) -> Attempt | None:
-        """What tries the rule on nodes whose operands are of these kinds (`tg.rewrite.pattern.kind_of`).
+        """Function that tries the rule on nodes whose operands are of these kinds (`tg.rewrite.pattern.kind_of`).
 
         Returns:
             A function of a node and its results: the replacement, or None where the rule does not apply. None in place
@@ -175,7 +175,7 @@ class NodeRule(Rule):
         return self._keys
 
     def for_kinds(self, kinds: Sequence[object]) -> Attempt | None:
-        """What the function gives, wherever an operand is made by what the rule wants below it."""
+        """Attempt of the function, wherever an operand is made by an op that the rule wants below it."""
         return self._apply if not self.below or any(map(self._is_below, kinds)) else None
 
     def _is_below(self, kind: object) -> bool:
@@ -338,7 +338,7 @@ def _no_pattern(name: str, error: Exception) -> str:
 
 
 def _arity(function: Callable[..., Any] | None) -> int | None:
-    """How many arguments a side of an equation takes; None where that cannot be known, or varies."""
+    """Number of arguments that a side of an equation takes; None where that cannot be known, or varies."""
     if function is None:
         return None
     arity = getattr(function, "arity", None)

@@ -183,7 +183,7 @@ Terms = dict[Monomial, int]
 
 
 def words(length: int | Length | None) -> int:
-    """How many numbers and atoms that are no operations a length has, written out."""
+    """Count of the numbers, and of the atoms that are no operations, in a length as written out."""
     if not is_symbolic(length):
         return 1
     if length._words is None:
@@ -192,7 +192,7 @@ def words(length: int | Length | None) -> int:
 
 
 def label(owner: object) -> str:
-    """What an atom's owner is called in texts."""
+    """Name of an atom's owner in texts."""
     name = getattr(owner, "name", None)
     return name if isinstance(name, str) else "_"
 

@@ -50,7 +50,7 @@ class Length:
 
     @property
     def key(self) -> frozenset[tuple[Monomial, int]]:
-        """What equal lengths share: the canonical polynomial."""
+        """Key that equal lengths share: the canonical polynomial."""
         if self._key is None:
             self._key = frozenset(self.terms.items())
         return self._key
@@ -445,7 +445,7 @@ def _least(a: int | Length, difference: int | Length) -> int | Length:
 
 
 def _undominated(lengths: list[int | Length]) -> list[int | Length]:
-    """Those of several lengths that may be the least."""
+    """Candidates, among several lengths, for the least."""
     candidates: list[int | Length] = []
     for x in lengths:
         if not any(is_natural(subtract(x, y)) for y in candidates):

@@ -61,7 +61,7 @@ def broadcast(a: int | Length, b: int | Length, what: Callable[[], str] | None =
 
 
 def _broadcast_of(a: int | Length, b: int | Length) -> int | Length:
-    """What neither is known of: a, and of b what is not in it, so that what is repeated many times stands once."""
+    """Broadcast of two unknown lengths: a, and of b what is not in it, so that what is repeated stands once."""
     first, other = broadcast_parts(a), broadcast_parts(b)
     if other.keys() >= first.keys():
         return b
@@ -221,7 +221,7 @@ _LOCAL = threading.local()
 
 
 def remembered(key: object, find: Callable[..., Any], *arguments: Any) -> Any:
-    """What `find` gives for these arguments, asked once for a key while requirements are in force.
+    """Result of `find` for these arguments, asked once for a key while requirements are in force.
 
     An answer stays when more requirements are found: it must be right without them. The arguments live as long as the
     answer, so that a key may be made of their ids.
@@ -237,7 +237,7 @@ def remembered(key: object, find: Callable[..., Any], *arguments: Any) -> Any:
 
 @contextlib.contextmanager
 def unheard() -> Iterator[None]:
-    """What shape rules require is recorded by nobody: for the trace of an inner graph, which is typed again by itself.
+    """Record nowhere what shape rules require: for the trace of an inner graph, which is typed again by itself.
 
     A rule or an expansion may trace one while another graph records what *its* values require.
     """

@@ -108,7 +108,7 @@ def _is_bounded_with(length: Length, atom: Atom, bound: Bound, budget: list[int]
 
 
 def _bounds(atom: Derived, signs: set[bool]) -> tuple[bool, list[Bound]]:
-    """What bounds an atom where its coefficients have these signs (whether above 0), and whether all bounds are needed.
+    """Bounds of an atom where its coefficients have these signs (whether above 0), and whether all bounds are needed.
 
     A positive coefficient takes a bound from below, a negative one from above. Both hold for the values of which a min
     or max is one, if each of them is tried.

@@ -117,7 +117,7 @@ class TensorType:
 
 
 def _setter(name: str) -> Callable[[TensorType, Any], None]:
-    """What writes a slot past `__setattr__`, without looking it up by name each time."""
+    """Setter of a slot past `__setattr__`, without looking it up by name each time."""
     return TensorType.__dict__[name].__set__  # type: ignore[no-any-return]
 
 

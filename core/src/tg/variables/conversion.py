@@ -67,7 +67,7 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
 
 
 def array_hint(value: Any) -> str:
-    """What to do about a value that NumPy makes no array of."""
+    """Advice on a value that NumPy makes no array of."""
     if getattr(value, "requires_grad", False) is True:
         return "value.detach() is a tensor that NumPy can read"
     if getattr(value, "is_cuda", False) is True:

@@ -113,7 +113,7 @@ def _is_like(value: Any, top: Any) -> bool:
 
 
 class Defaulting(NamedTuple):
-    """What stands for the class of a defaultdict in a structure: the class, and what makes defaults."""
+    """Substitute for the class of a defaultdict in a structure: the class, and the factory of defaults."""
 
     kind: type[defaultdict[Any, Any]]
     factory: Callable[[], Any] | None
@@ -124,7 +124,7 @@ class Defaulting(NamedTuple):
 
 
 def paths(structure: Structure) -> list[str]:
-    """Where each leaf stands in a nested value, as Python writes it: "['rates'][0]"; "" for a value that is a leaf."""
+    """Place of each leaf in a nested value, as Python writes it: "['rates'][0]"; "" for a value that is a leaf."""
     return list(_paths(structure.key, ""))
 
 
@@ -206,7 +206,7 @@ def _match(key: Any, value: Any, what: str, leaves: list[Any]) -> None:
 
 
 def _key_of_top(value: Any) -> Any:
-    """What the outermost of a nesting is; a dict of any class is one."""
+    """Key of the outermost part of a nesting; a dict of any class is one."""
     if isinstance(value, dict):
         return (dict, tuple(value), len(value))
     if isinstance(value, list | tuple):
@@ -228,7 +228,7 @@ def _parts(value: Any) -> list[Any]:
 
 
 def hint_of(value: Any, otherwise: str) -> str:
-    """What to do where something that is no variable was given for one: modules know it themselves."""
+    """Advice where something that is no variable was given for one: modules know it themselves."""
     return str(getattr(type(value), "in_place_of_variables", otherwise))
 
 

@@ -244,5 +244,5 @@ class Forward(Tiles):
 
 
 def _base(most: Lanes) -> Lanes:
-    """What is taken off scores: their maximum, or 0 where that is -inf."""
+    """Offset that is taken off scores: their maximum, or 0 where that is -inf."""
     return select(most == -np.inf, 0.0, most)

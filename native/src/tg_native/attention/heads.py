@@ -38,7 +38,7 @@ OF_KEYS: Final = frozenset(("k", "v", "dk", "dv"))
 
 
 class Strides(NamedTuple):
-    """How far apart elements of an operand are: along the axes of pairs of heads, of a group, of rows and columns."""
+    """Distances between elements of an operand: along the axes of pairs of heads, of a group, of rows and columns."""
 
     pairs: Sequence[Size | Index]
     group: Size | Index
@@ -151,11 +151,11 @@ class Heads(abc.ABC):
         return Strides(axes, group, rows, columns)
 
     def of_pair(self, pair: Sequence[Index]) -> dict[str, Pointer]:
-        """Where the operands of a pair of heads begin."""
+        """Starts of the operands of a pair of heads."""
         return {name: self.kernel.moved(p, pair, self.strides[name].pairs) for name, p in self.places.items()}
 
     def row(self, name: str, place: Pointer, member: Index, row: Index) -> Pointer:
-        """Where a row of a head of queries, of a member of a group, begins."""
+        """Start of a row of a head of queries, of a member of a group."""
         s = self.strides[name]
         return self.kernel.moved(place, [member, row], [s.group, s.rows])
 
@@ -170,7 +170,7 @@ class Heads(abc.ABC):
         return constant(self.body, numpy_dtype(self.dtype).type(value), self.dtype)
 
     def scale(self) -> Lanes:
-        """What products of queries and keys are multiplied by."""
+        """Factor that products of queries and keys are multiplied by."""
         n = self.arrays["q"].shape[-1]
         if self.op.scale is not None:
             return self.number(self.op.scale)
@@ -186,7 +186,7 @@ class Heads(abc.ABC):
         return value
 
     def across(self, x: Lanes, fn: Callable[[Lanes, Lanes], Lanes]) -> Lanes:
-        """What a function makes of all lanes: a single element."""
+        """Reduce all lanes by a function to a single element."""
         if self.body.lanes < 2:
             return lane_of(x, 0)
         low, high = self.body.halves(x)
@@ -196,7 +196,7 @@ class Heads(abc.ABC):
     # --- scores ------------------------------------------------------------------------------------------------------
 
     def seen(self, what: Meeting, rows: int = 1) -> Index:
-        """How many of a block of keys some queries see, the last of them most."""
+        """Number of keys of a block that some queries see, the last of them most."""
         if not self.op.is_causal:
             return what.keys
         return (what.row + rows - what.key).least(what.keys).most(0)
@@ -218,7 +218,7 @@ class Heads(abc.ABC):
         return self.kernel.load(mask, stride, Block(first, (visible - at).least(self.body.lanes).most(1)))
 
     def mask_of(self, what: Meeting) -> Pointer | None:
-        """Where the mask of a query begins for a block of keys."""
+        """Start of the mask of a query for a block of keys."""
         if "mask" not in what.places:
             return None
         place = self.row("mask", what.places["mask"], what.member, what.row)

@@ -45,7 +45,7 @@ class Matrix(NamedTuple):
 
 
 class Tiles(Heads):
-    """What is done with rows and columns of matrices."""
+    """Operations on rows and columns of matrices."""
 
     def up(self, n: Index, step: int) -> Index:
         """A length, rounded up."""

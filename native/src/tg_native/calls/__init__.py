@@ -1,1 +1,1 @@
-"""How compiled programs are called, and what they call: entries, the layout of objects, BLAS."""
+"""Calls of compiled programs and what these call: entries, the layout of objects, BLAS."""

@@ -136,7 +136,7 @@ def _nesting(structure: Structure) -> tuple[list[int], list[object]]:
 
 
 def nesting_of(structure: Structure, kinds: Sequence[type] = (list, tuple, dict)) -> list[tuple[Step, object]]:
-    """How results are put together, in postfix: leaves, then lists, tuples and dicts of so many parts.
+    """Steps that put results together, in postfix: leaves, then lists, tuples and dicts of so many parts.
 
     Beside a dict stand its keys. Where there is more than these kinds, a list of all leaves is what Python is called
     with: beside the call stands what is called.

@@ -66,7 +66,7 @@ class Interface(NamedTuple):
 
     @property
     def planned(self) -> int:
-        """How many lengths the plan finds: all of all outputs, or none where those of the inputs decide them."""
+        """Number of lengths that the plan finds: all of all outputs, or none where those of the inputs decide them."""
         return sum(o.type.ndim for o in self.outputs) if self.has_plan else 0
 
     @property
@@ -141,7 +141,7 @@ def _postfix_of_atom(atom: Any, graph: FrozenGraph, first: Sequence[int]) -> lis
 
 
 def _patience(graph: FrozenGraph) -> int:
-    """How many elements inputs and outputs may have in a call that keeps the GIL: about a microsecond's work.
+    """Number of elements that inputs and outputs may have in a call that keeps the GIL: about a microsecond's work.
 
     0 where their number does not bound the work: an op is more than a pass over its operands, or works on a shape that
     does not fit into that of an input or an output.

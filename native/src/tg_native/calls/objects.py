@@ -1,4 +1,4 @@
-"""How this interpreter and this NumPy lay out objects, for compiled entries, which read and make them without headers.
+"""Layout of objects in this Python and this NumPy, for compiled entries, which read and make them without headers.
 
 A backend's entry in machine code is bound to a table of addresses, `bound()`, and knows `HEAD`. What it takes for
 granted is looked at twice: by reading what must be there, and by calls of a probe, `works`. Where anything is otherwise
@@ -98,7 +98,7 @@ def scalar_type(dtype: str) -> int:
 
 
 def tried(opener: Callable[[], T], make: Callable[[T, Interface, Signature, int], Callable[..., Any]]) -> T | None:
-    """What makes entries; None where objects, arrays or scalars are not as it expects them.
+    """Maker of entries; None where objects, arrays or scalars are not as it expects them.
 
     Args:
         make: makes with it what `works` calls.

@@ -44,12 +44,12 @@ class Axis(NamedTuple):
 
     @property
     def phases(self) -> int:
-        """How many results there are until they meet the same elements of the kernel again."""
+        """Number of results until they meet the same elements of the kernel again."""
         return self.spread // math.gcd(self.stride, self.spread)
 
     @property
     def apart(self) -> int:
-        """How far elements of the kernel are apart that results of one phase meet."""
+        """Distance between the elements of the kernel that results of one phase meet."""
         return self.spread // math.gcd(self.dilation, self.spread)
 
     @property
@@ -64,12 +64,12 @@ class Axis(NamedTuple):
 
     @property
     def most_results(self) -> Size:
-        """How many results the first phase has, which has most."""
+        """Number of results of the first phase, which has most."""
         return _ceiling(self.size, self.phases)
 
     @property
     def most_taps(self) -> Size:
-        """How many elements of the kernel a phase may have."""
+        """Number of elements of the kernel that a phase may have."""
         return _ceiling(self.window, self.apart)
 
     @property
@@ -91,7 +91,7 @@ class Axis(NamedTuple):
         return is_natural(first) and is_natural(beyond)
 
     def room(self, *, apart: bool) -> Size:
-        """How many elements of an image are held at most; `apart`: for each element of the kernel by itself."""
+        """Largest number of elements of an image that are held; `apart`: for each element of the kernel by itself."""
         results, taps = self.most_results, self.most_taps
         every = lengths.times(results, taps)
         if apart:
@@ -153,7 +153,7 @@ def _modulo(x: Index, n: int) -> Index:
 
 
 class Held(NamedTuple):
-    """How the elements of an image that a phase meets are held along an axis: in rows of some, one after another.
+    """Storage, along an axis, of the elements of an image that a phase meets: in rows of some, one after another.
 
     Args:
         place: the element that the first one of the first row is.
@@ -203,7 +203,7 @@ class Held(NamedTuple):
 
     @property
     def size(self) -> Index:
-        """How many elements are held."""
+        """Number of elements that are held."""
         return self.rows * self.columns
 
 

@@ -34,7 +34,7 @@ OUTER: Final = 2
 
 @final
 class Epilogue:
-    """What becomes of a convolution's results (n, g, o, p...); arrays are as over their axes, but for `results`.
+    """Further computation on a convolution's results (n, g, o, p...); arrays are as over their axes, but for `results`.
 
     `number` is the operand of the program that the results are, and `y` where they lie before it runs: in the memory
     of an output, if one has their dtype.
@@ -74,7 +74,7 @@ class Epilogue:
 
     @property
     def dtypes(self) -> tuple[str, ...]:
-        """Those of the program's values."""
+        """Dtypes of the program's values."""
         return self.program.dtypes
 
     @property
@@ -107,7 +107,7 @@ class Epilogue:
 
 
 class Strided(NamedTuple):
-    """Where an array begins, and how far elements are apart along the axes; the number of an operand, or an output."""
+    """Start of an array, and distances of its elements along the axes; the number of an operand, or an output."""
 
     number: int
     place: Pointer
@@ -169,7 +169,7 @@ class Bound(NamedTuple):
             body.while_loop([index(body, 0).value], lambda at: Index(at) < count, step)
 
     def _rows(self, spans: Sequence[Span]) -> tuple[int, list[int | Length]]:
-        """How many of the last spans are one row of elements in all arrays, and how far these are apart in each."""
+        """Number of the last spans that are one row of elements in all arrays, and the distances of these in each."""
         windows = spans[1:]
         strides = [[a.strides[span.axis] for span in windows] for a in self.arrays]
         space = collapsed([self.epilogue.shape[span.axis] for span in windows], strides)
@@ -179,7 +179,7 @@ class Bound(NamedTuple):
 
     @property
     def arrays(self) -> tuple[Strided, ...]:
-        """What is read, then what is stored."""
+        """Arrays that are read, then those that are stored."""
         return (*self.reads, *self.stores)
 
     def _along(self, strides: Lengths, at: Index) -> Bound:

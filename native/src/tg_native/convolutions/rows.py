@@ -99,7 +99,7 @@ class Rows(Windows):
 
     @property
     def _apart(self) -> int | Index:
-        """How far results of a row are apart."""
+        """Distance between results of a row."""
         return self.strides[2][-1] * self.axes[-1].phases
 
     def _sum(self, x: Pointer, w: Pointer, y: Pointer, block: Block, taps: Index, is_first: Condition) -> Elements:

@@ -37,7 +37,7 @@ TURNED: Final = frozenset(("float32", "float64"))
 
 
 class Ahead(NamedTuple):
-    """What fetches, while tiles are computed, the elements of the kernel that are packed next: some channels a tile.
+    """Prefetch, while tiles are computed, of the elements of the kernel that are packed next: some channels a tile.
 
     They lie apart by the length of an outer channel, which no processor foresees: of 512 channels of 4,608 taps, as
     many as 49 results meet, half of the time went by waiting.
@@ -61,7 +61,7 @@ class Ahead(NamedTuple):
     share: Index
 
     def lines(self) -> list[Index]:
-        """Where the lines of the cache are that the elements of a channel take."""
+        """Places of the lines of the cache that the elements of a channel take."""
         pieces = CHUNK * item_size(self.w.dtype) // FETCHED
         numbers = (*range(0, CHUNK, CHUNK // pieces), CHUNK - 1)  # the last one may lie in a line of its own
         taps = [(self.tap + k).least(self.last_tap) for k in numbers]

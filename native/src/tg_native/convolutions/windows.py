@@ -1,4 +1,4 @@
-"""What all loops of convolutions have: images with the zeros around them, tables of offsets, what threads share."""
+"""Common parts of loops of convolutions: images with the zeros around them, tables of offsets, what threads share."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FEW_PARTS: Final = 2  # for each thread, where images are held for each of them
 
 
 class Steps(NamedTuple):
-    """How far apart elements of images are, as they lie or as they are held; of results and taps along each axis."""
+    """Distances between elements of images, as they lie or as they are held; of results and taps along each axis."""
 
     image: Index
     channel: Index
@@ -70,7 +70,7 @@ class Sources(NamedTuple):
 
 
 class Copies(NamedTuple):
-    """How images are held along each axis, and how far apart what is held is."""
+    """Layout of the images that are held, along each axis, and the distances between what is held."""
 
     axes: Sequence[Held]
     pitches: Sequence[Index]
@@ -126,7 +126,7 @@ class Windows(abc.ABC):
         return self.kernel.length(self.sizes[role], role)
 
     def _stride(self, stride: int | Length, place: tuple[int, int]) -> int | Index:
-        """How far elements are apart, as an argument unless that is 0 or 1."""
+        """Distance between elements, as an argument unless that is 0 or 1."""
         return stride if type(stride) is int and _is_short(stride) else self.size(place)
 
     def form(self) -> tuple[object, ...] | None:
@@ -154,7 +154,7 @@ class Windows(abc.ABC):
         )
 
     def _divide(self) -> str:
-        """What threads share, if they do: groups, images that are large, or outer channels where these are lanes."""
+        """Axis that threads share, if they do: groups, large images, or outer channels where these are lanes."""
         (images, groups, *_), (_, outer, *window), results = (v.shape for v in self.arrays)
         pixels, lanes = count(results[LEAD:]), self.lanes
         if not is_one(groups):
@@ -175,7 +175,7 @@ class Windows(abc.ABC):
         return own_memory(self.site, self.kernel, dtype, shape)
 
     def bounds(self, axis: str, n: Index) -> tuple[Index, Index]:
-        """Where a loop over groups or images begins and ends, in the part that a call runs."""
+        """Begin and end of a loop over groups or images, in the part that a call runs."""
         share = self.kernel.share
         return (share.low, share.high) if share is not None and self.divided == axis else (index(self.body, 0), n)
 
@@ -346,7 +346,7 @@ class Windows(abc.ABC):
                 body.store(weight.value, self.tap_weights.moved(at))
 
     def taps_of(self, phases: Sequence[Phase], sources: Sources) -> Index:
-        """How many taps there are of a block of channels."""
+        """Number of taps of a block of channels."""
         return self.product([sources.channels, *(phase.taps for phase in phases)])
 
     def spans(self, phases: Sequence[Phase], sources: Sources) -> list[Span]:
@@ -355,7 +355,7 @@ class Windows(abc.ABC):
         return [Span(IMAGE, sources.image, 1, sources.images), *axes]
 
     def targets(self, phases: Sequence[Phase]) -> list[tuple[Index, Index]]:
-        """Where the first result of a phase is along each axis, and how far its results are apart."""
+        """Place of the first result of a phase along each axis, and the distance between its results."""
         strides = (index(self.body, n) for n in self.strides[2][LEAD:])
         return [(phase.result * n, n * phase.axis.phases) for phase, n in zip(phases, strides, strict=True)]
 
@@ -381,5 +381,5 @@ def bounded(most: int, lengths: Sequence[int | Length]) -> int:
 
 
 def ceiling(n: Index, part: Index) -> Index:
-    """How many parts there are, the last of which may be smaller."""
+    """Number of parts, the last of which may be smaller."""
     return (n + (part - 1)) // part

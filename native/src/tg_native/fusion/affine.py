@@ -98,7 +98,7 @@ class _Forms:
 
 
 class SharedSums(NamedTuple):
-    """What is summed in place of some values: their forms, the factors of what is summed, the nodes that make it."""
+    """Values that are summed in place of some others: their forms, the summands' factors, the nodes that make them."""
 
     forms: tuple[Affine, ...]
     summed: tuple[tuple[int, ...], ...]
@@ -108,7 +108,7 @@ class SharedSums(NamedTuple):
 def shared_sums(
     numbers: Sequence[int], nodes: Sequence[Node], dtypes: Sequence[str], shared: Mapping[int, Any]
 ) -> SharedSums | None:
-    """What is summed in place of some values, None if that is what is written.
+    """Values that are summed in place of some others, None if these are what is written.
 
     Args:
         numbers: the values, of float64.

@@ -47,7 +47,7 @@ def parted(loops: Sequence[tuple[Loop, int]]) -> dict[int, Parted]:
 
 
 def _form(op: Loop) -> object:
-    """What is the same in loops that are equal but for numbers."""
+    """Common form of loops that are equal but for numbers."""
     stages = []
     for stage in op.stages:
         program = stage.program

@@ -41,7 +41,7 @@ def divided(frozen: FrozenGraph, chosen: Callable[[Node, Scan], bool]) -> Frozen
 
 
 def division_into_numbers(op: Scan) -> Division | None:
-    """How a loop is divided; None where a number of a step depends on arrays, or none is computed."""
+    """Division of a loop; None where a number of a step depends on arrays, or none is computed."""
     body, n = op.body, op.carries
     first = body.arity + len(body.constants)
     single = [j for j, v in enumerate(body.outputs) if not body.types[v].ndim]

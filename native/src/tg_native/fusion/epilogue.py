@@ -142,7 +142,7 @@ class _Search:
         return None
 
     def _axes(self, convolution: Node, views: Sequence[int]) -> Axes | None:
-        """What the axes of a convolution's result become by views; None where it is more than that some are merged."""
+        """Axes of a convolution's result after views; None where these do more than merge some."""
         axes: list[tuple[int, ...]] = [(k,) for k in range(self.frozen.types[convolution.outputs[0]].ndim)]
         for k in views:
             node = self.frozen.nodes[k]
@@ -209,7 +209,7 @@ def _loop_of(node: Node, frozen: FrozenGraph) -> Loop | None:
 
 
 def _merged(old: Sequence[Any], new: Sequence[Any]) -> int | None:
-    """Which axis a reshape makes one with the next; None if it does something else."""
+    """The axis that a reshape makes one with the next; None if it does something else."""
     if len(new) != len(old) - 1:
         return None
     before, behind = [*map(key, old)], [*map(key, new)]

@@ -36,7 +36,7 @@ class StagePlan(NamedTuple):
 
 
 class LoopPlan(NamedTuple):
-    """What is to become one loop: its stages, the rank of its space, how many axes the stages share."""
+    """Plan of one loop: its stages, the rank of its space, how many axes the stages share."""
 
     stages: tuple[StagePlan, ...]
     rank: int
@@ -79,7 +79,7 @@ class Rebuild:
         self._share()
 
     def _order(self) -> list[int]:
-        """What is needed: nodes, and loops as -1 - plan, each after what it reads, which is then demanded.
+        """Order of what is needed: nodes, and loops as -1 - plan, each after what it reads, which is then demanded.
 
         Raises:
             RewriteError: loops need one another, which is a mistake in choosing them.
@@ -428,7 +428,7 @@ class _Program:
 
 
 class _Read(NamedTuple):
-    """What an operand of a node in a stage is.
+    """Kind and number of an operand of a node in a stage.
 
     A "step" of this stage, an "earlier" value of a stage before, a "constant", by its number in the graph; an "element"
     of an operand of the loop, a "table" gathered from or a "base" scattered into, by the operand's place.
@@ -461,7 +461,7 @@ def fuse(frozen: FrozenGraph, choices: Choices = ELEMENTWISE) -> FrozenGraph:
 
 
 def _plans(grouping: Grouping, choices: Choices, groups: Sequence[Group], loops: Loops) -> list[LoopPlan]:
-    """What is worth a loop."""
+    """Plans of what is worth a loop."""
     plans = []
     for outer, members in loops:
         rank = max(len(groups[g].space) for g in members)

@@ -56,7 +56,7 @@ def several(nodes: Sequence[Node]) -> bool:
 
 
 class Choices(NamedTuple):
-    """What a backend's loops can have, and what is worth a loop.
+    """Abilities of a backend's loops, and what is worth a loop.
 
     `gathers`: reads at computed positions are steps. `ends` tells which reductions and scatters loops finish, and
     `columns` which of the former may be over outer axes, of values that the loop computes.
@@ -103,7 +103,7 @@ class Group:
 
 @final
 class Grouping:
-    """Which nodes may share a loop: those over one space, on one level, that are connected.
+    """Groups of nodes that may share a loop: those over one space, on one level, that are connected.
 
     The level of a node counts how often a path to it leaves loops: for an op that is no step, for a loop over another
     space, or from an end. So nodes of one level and space never depend on one another through anything else.
@@ -267,7 +267,7 @@ class Grouping:
         return [below for place, below in makers if below is not None and self.feeds(below, k, place)]
 
     def _read_arrays(self, k: int) -> list[object]:
-        """What a node reads element by element, with its space and check."""
+        """Values that a node reads element by element, with its space and check."""
         node = self.frozen.nodes[k]
         types = self.frozen.types
         return [
@@ -320,7 +320,7 @@ class Grouping:
         return last
 
     def _end(self, nodes: Sequence[int], last: Sequence[int], start: int) -> int:
-        """Where a group ends that begins at a place.
+        """End of a group that begins at a place.
 
         It has at least half of `MAX_STEPS`; as few results as can be are stored for the groups behind it alone. Where
         that leaves a choice, the next group begins as this one does: many steps of one kind become equal loops, which

@@ -57,12 +57,12 @@ class _Steps(NamedTuple):
 
     @property
     def sequences(self) -> int:
-        """How many sequences there are."""
+        """Number of sequences."""
         return self.op.sequences if isinstance(self.op, Scan) else 0
 
     @property
     def length(self) -> int | None:
-        """How many steps are made, or may be made."""
+        """Number of steps that are made, or may be made."""
         return self.op.length if isinstance(self.op, Scan) else self.op.max_steps
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @final
 class Result(Op):
-    """What becomes of value number `value` of a stage's program, computed at every index of the stage.
+    """Use of value number `value` of a stage's program, which is computed at every index of the stage.
 
     Kept at every index; or reduced by `fn` over `axes`, which stay with length 1; or, where `into` is the number of an
     operand of the loop, combined by `fn` into a copy of that array (replaced if `fn` is None) at the positions that
@@ -47,7 +47,7 @@ class Result(Op):
 
     @property
     def op(self) -> Op | None:
-        """What is done to the value on whole arrays, after the operand `into` if there is one; None: it is kept."""
+        """Op on the value as a whole array, after the operand `into` if there is one; None: it is kept."""
         if self.into is not None:
             return Scatter(tuple(range(-len(self.at), 0)), self.fn)
         return Reduce(self.fn, self.axes, total=True) if self.fn is not None else None
@@ -83,7 +83,7 @@ class Stage(Op):
     results: tuple[Result, ...]
 
     def elements(self, inputs: Sequence[Any]) -> list[Any]:
-        """Those of what the program is given that it reads element by element."""
+        """Inputs of the program that it reads element by element."""
         return [v for v, t in zip(inputs, self.program.input_types, strict=True) if not t.ndim]
 
     def infer_results(self, inputs: Sequence[TensorType], operands: Sequence[TensorType]) -> list[TensorType]:

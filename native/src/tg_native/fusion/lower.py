@@ -1,4 +1,4 @@
-"""What a native backend does to a graph before it is compiled: ops over one index space are gathered into loops."""
+"""Lowering of a graph by a native backend before it is compiled: ops over one index space are gathered into loops."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Loops(NamedTuple):
-    """What a backend's loops are good at, by dtypes.
+    """Strengths of a backend's loops, by dtypes.
 
     Args:
         reduces: what they reduce and scatter.

@@ -1,4 +1,4 @@
-"""Which places were scattered to, read off the sums there.
+"""Places that were scattered to, read off the sums there.
 
 A derivative by what was gathered is 0 by selection where nothing was: a mask is scattered beside the sums, which takes
 as many stores as these. Sums that begin at -0.0, to which no -0.0 is added, are -0.0 just where nothing was added: of
@@ -56,7 +56,7 @@ def _read_off(view: View) -> dict[int, Variable]:
 
 
 def _places(node: Apply, op: Any) -> tuple[object, ...]:
-    """What scatters to the same places have in common."""
+    """Key that scatters to the same places have in common."""
     return (op.axes, *map(id, node.inputs[2:]))
 
 
@@ -68,7 +68,7 @@ def _repeats(v: Variable, value: Any) -> bool:
 
 
 def _base(v: Variable) -> Variable:
-    """What is repeated in an array."""
+    """Operand that is repeated in an array."""
     return v.inputs[0] if v.apply is not None and type(v.apply.op) is BroadcastTo else v
 
 

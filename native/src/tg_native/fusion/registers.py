@@ -36,7 +36,7 @@ def is_small(lengths: Sequence[int | Length | None]) -> bool:
 
 @final
 class InRegisters(Op):
-    """What an op computes, of matrices whose lengths are known and small."""
+    """Computation of an op on matrices whose lengths are known and small."""
 
     op: Op
 

@@ -1,4 +1,4 @@
-"""What a stage of a loop over lanes would compute again in each step that one before it has computed in the same step.
+"""Common subexpressions of the stages of a loop over lanes: an earlier stage has computed them in the same step.
 
 The way back of a gradient computes each step of the way forward again, from what that had before it. In one loop, what
 takes longer than to keep it for the elements of a round is kept.
@@ -126,7 +126,7 @@ def _in_both(later: Draft, first: Draft, s: int) -> dict[int, int]:
 
 
 def _cost(makers: Mapping[int, Node], wanted: int) -> float:
-    """What a value costs that steps before it make, in additions."""
+    """Cost of a value that steps before it make, in additions."""
     stack, visited, total = [wanted], set[int](), 0.0
     while stack:
         k = stack.pop()

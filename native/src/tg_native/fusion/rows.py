@@ -56,7 +56,7 @@ class Rows:
     # --- who reads whom --------------------------------------------------------------------------------------------
 
     def _links(self, g: int) -> Iterator[Link]:
-        """What a group reads of other groups."""
+        """Links of a group to what it reads of other groups."""
         for k in self.groups[g].nodes:
             node = self.frozen.nodes[k]
             for place, number in enumerate(node.inputs):

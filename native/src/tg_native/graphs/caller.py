@@ -22,7 +22,7 @@ USABLE: Final = 0x101  # of ndarray.flags.num: contiguous in C order, and aligne
 
 
 class Call(NamedTuple):
-    """How a program is called with inputs `a0`, `a1` and so on and outputs `y0`, `y1` and so on.
+    """Call of a program with inputs `a0`, `a1` and so on and outputs `y0`, `y1` and so on.
 
     Args:
         given: the arguments; `found` are the lengths of the outputs where there is a plan.

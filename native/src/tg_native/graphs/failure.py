@@ -1,4 +1,4 @@
-"""How a call fails where no check of the graph says so."""
+"""Failure of a call where no check of the graph says so."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STATUS_STEP: Final = STEP  # where, in that of a loop, the step stands
 
 
 class Failure(IntEnum):
-    """What the function of a graph returns where no check of the graph announces the failure."""
+    """Return value of the function of a graph where no check of the graph announces the failure."""
 
     MEMORY = -1
     NEGATIVE = -2  # a length below 0
@@ -52,7 +52,7 @@ def failed(
 
 
 def _error(backend: str, code: int) -> TgError | None:
-    """What is said where the reference sees nothing wrong."""
+    """Error where the reference sees nothing wrong."""
     if code == Failure.NEGATIVE:
         return ShapeError(message("length: found one below 0, needed at least 0"))
     if code == Failure.UNEQUAL:

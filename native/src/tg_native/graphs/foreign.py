@@ -22,11 +22,11 @@ class Foreign:
         self.name, self.title, self.__name__ = name, title, shown
 
     def mistake(self, fact: str, hint: str | None = None) -> PluginError:
-        """What is raised for something that its author has to change."""
+        """Error for something that its author has to change."""
         return PluginError(message(f"{self.title}: {fact}", hint=hint))
 
     def other_result(self, op: Op, result: object, needed: str) -> PluginError:
-        """What is raised where its result is not that of an op."""
+        """Error where its result is not that of an op."""
         return self.mistake(f"found a result {result}, needed the {needed} of {op.name}")
 
 

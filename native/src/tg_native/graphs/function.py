@@ -192,7 +192,7 @@ class GraphFunction(Statements):
         self.memory.bury(step.dying, self.values)
 
     def _ruled(self, k: int, site: Site) -> list[Value]:
-        """What the rule for node k makes."""
+        """Values that the rule for node k makes."""
         op, request = self.graph.nodes[k].op, self.unit.request
         rule = request.rule(op, self.graph, k)
         try:
@@ -237,7 +237,7 @@ class GraphFunction(Statements):
 
     @contextlib.contextmanager
     def scope(self) -> Iterator[None]:
-        """What is found out about lengths inside holds there alone."""
+        """Scope of facts about lengths: what is found out inside holds there alone."""
         before = self.known_lengths, self.known_atoms, self.ensured
         self.known_lengths, self.known_atoms, self.ensured = (dict(before[0]), dict(before[1]), set(before[2]))
         yield

@@ -54,7 +54,7 @@ class Lengths(abc.ABC):
         """The text of a real scalar as an int64."""
 
     def named_length(self, text: str, count: int) -> str:
-        """What a length is called from here on, as the function has got so many before."""
+        """Name of a length from here on, as the function has got so many before."""
         return text
 
     @abc.abstractmethod

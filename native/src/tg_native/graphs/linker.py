@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Written(Protocol):
-    """What is written of a program, and how it is shown."""
+    """Code that is written of a program, and its presentation."""
 
     @property
     def shown(self) -> Shown: ...
@@ -37,7 +37,7 @@ class NativeLinker(Linker, Generic[Program]):
 
     @abc.abstractmethod
     def write(self, graph: FrozenGraph, request: Request, ticks: Any = None) -> Program:
-        """What is written of a graph now; with `ticks`, what takes the time of its parts."""
+        """Program that is written of a graph now; with `ticks`, one that takes the time of its parts."""
 
     @abc.abstractmethod
     def executable(self, graph: FrozenGraph, request: Request, program: Program) -> Compiled[Program]:
@@ -51,11 +51,11 @@ class NativeLinker(Linker, Generic[Program]):
 
     @abc.abstractmethod
     def circumstances(self) -> tuple[str, ...]:
-        """What a program depends on besides its graph and the request."""
+        """Circumstances that a program depends on besides its graph and the request."""
 
     @abc.abstractmethod
     def record(self, program: Program) -> tuple[Any, ...] | None:
-        """What to keep of a program; None if that is nothing."""
+        """Record to keep of a program; None if there is nothing to keep."""
 
     @abc.abstractmethod
     def restored(self, graph: FrozenGraph, record: Any, shown: Shown) -> Program | None:

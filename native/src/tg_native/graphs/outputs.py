@@ -27,7 +27,7 @@ MADE_AS_READ: Final = (Convolution,)
 
 @final
 class Outputs:
-    """Where the outputs of a function go.
+    """Places where the outputs of a function go.
 
     The printer says, with the parameters, what they are called: `pointers` to the memory of each, or to where that is
     told; `told`, of outputs in memory that is handed over, where their lengths are told; `planned`, of outputs whose

@@ -35,7 +35,7 @@ def parts_of(steps: Iterable[tuple[int, bool]], length: int, least: int) -> Iter
 
 
 def cut(parts: Sequence[Sequence[int]], names: Mapping[int, str], words: Sequence[Sequence[str]]) -> Cut:
-    """What pieces share: `parts` are the places of their statements, `names` what these make, `words` all names."""
+    """Names that pieces share: `parts` are the places of statements, `names` what these make, `words` all names."""
     piece_of = {at: k for k, part in enumerate(parts) for at in part}
     maker = {names[at]: k for at, k in piece_of.items() if at in names}
     readers: dict[str, set[int | None]] = {name: set() for name in maker}

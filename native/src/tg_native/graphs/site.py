@@ -1,4 +1,4 @@
-"""What a rule for an op works with."""
+"""Context that a rule for an op works with."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Site:
-    """What a rule is given besides the op: operands, types of the results, and means to write code.
+    """Arguments of a rule besides the op: operands, types of the results, and means to write code.
 
     A printer's adds what only its own rules need.
     """
@@ -76,7 +76,7 @@ class Site:
 
     @property
     def threads(self) -> int:
-        """How many threads may share a loop."""
+        """Number of threads that may share a loop."""
         return self.function.unit.threads
 
     @property
@@ -86,7 +86,7 @@ class Site:
 
     @property
     def most_parts(self) -> int:
-        """How many parts such a loop has at most."""
+        """Largest number of parts of such a loop."""
         return SHARE * self.threads
 
     def kernel(self, dtypes: Iterable[str] = (), vectors: int = 1, length: int | Length = MOST) -> Kernel:
@@ -205,11 +205,11 @@ class Site:
         return self.function.moved(array, offset)
 
     def blas(self, dtype: str) -> Blas | None:
-        """How functions of BLAS for a dtype are called, None if there are none."""
+        """Functions of BLAS for a dtype as they are called, None if there are none."""
         return self.function.blas(dtype)
 
     def lapack(self, dtype: str) -> Lapack | None:
-        """How functions of LAPACK for a dtype are called, None if there are none."""
+        """Functions of LAPACK for a dtype as they are called, None if there are none."""
         return self.function.lapack(dtype)
 
     # --- lengths -----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What a printer says of the function of a graph: how its head, single statements, loops and calls look."""
+"""Statements of a printer for the function of a graph: its head, single statements, loops and calls."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Statements(Lengths):
 
     @abc.abstractmethod
     def site(self, node: Node) -> Site:
-        """What the rule for a node is given."""
+        """Site that the rule for a node is given."""
 
     # --- values ------------------------------------------------------------------------------------------------------
 
@@ -71,7 +71,7 @@ class Statements(Lengths):
         """The pointer to the elements of a constant, which follow one another."""
 
     def local(self, dtype: str, text: str, number: int | None = None) -> str:
-        """What holds the value of an expression from now on; `number` is its number in the graph, if it has one."""
+        """Variable that holds an expression's value from now on; `number` is its number in the graph, if any."""
         return text
 
     @abc.abstractmethod
@@ -198,11 +198,11 @@ class Statements(Lengths):
 
     @abc.abstractmethod
     def blas(self, dtype: str) -> Blas | None:
-        """How functions of BLAS for a dtype are called, None if there are none."""
+        """Functions of BLAS for a dtype as they are called, None if there are none."""
 
     @abc.abstractmethod
     def lapack(self, dtype: str) -> Lapack | None:
-        """How functions of LAPACK for a dtype are called, None if there are none."""
+        """Functions of LAPACK for a dtype as they are called, None if there are none."""
 
     @abc.abstractmethod
     def rule(self, op: Op) -> Any:
@@ -217,7 +217,7 @@ class Statements(Lengths):
 
     @abc.abstractmethod
     def copier(self, source: Value, target: Array) -> Function:
-        """What writes and runs the loop of a copy."""
+        """Function that writes and runs the loop of a copy."""
 
     @abc.abstractmethod
     def called(self, graph: FrozenGraph, arguments: Sequence[tuple[str, str]], status: str | None) -> str:

@@ -91,7 +91,7 @@ class TileWriter:
         return there._replace(shape=(rows, *value.shape[1:]), buffer=None)
 
     def _target(self, number: int, rows: Any) -> Array:
-        """Where a tile of a result goes, or what a total is of a tile."""
+        """Place where a tile of a result goes, or the total of a tile."""
         function, slot, shape = self.function, self.tiles.inside.get(number), self.function.shape(number)
         if number in self.totals:
             memory = self.totals[number]

@@ -1,4 +1,4 @@
-"""What is compiled at once: the functions of a graph and of those inside of it, and what people are shown of them."""
+"""Unit of compilation: the functions of a graph and of those inside of it, and what people are shown of them."""
 
 from __future__ import annotations
 

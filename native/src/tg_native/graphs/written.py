@@ -1,4 +1,4 @@
-"""What is kept of a written program, and how it is shown."""
+"""Record of a written program, and its presentation."""
 
 from __future__ import annotations
 

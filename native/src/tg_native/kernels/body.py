@@ -26,7 +26,7 @@ ANY: Final = NUMBERS | {"boolean", "half"}
 
 
 class Machine(NamedTuple):
-    """What the processor has, as far as kernels are written otherwise for it.
+    """Features of the processor, as far as kernels are written otherwise for it.
 
     Args:
         vector_bytes: the width of its vectors.
@@ -38,7 +38,7 @@ class Machine(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """What an operation takes and gives.
+    """Operands and result of an operation.
 
     Args:
         arity: the number of operands.
@@ -161,7 +161,7 @@ class Body(abc.ABC):
     # --- lanes and blocks ----------------------------------------------------------------------------------------
 
     def of(self, lanes: int) -> Resized:
-        """What is computed with another number of lanes."""
+        """Computations with another number of lanes."""
         return Resized(self, lanes)
 
     def resize(self, lanes: int) -> Any:
@@ -189,7 +189,7 @@ class Body(abc.ABC):
         """
 
     def in_full_vectors(self, write: Callable[..., Sequence[Lanes]], *operands: Lanes) -> Sequence[Lanes]:
-        """What is written for lanes of one dtype, which is narrower than others beside it, in vectors full of it.
+        """Write for lanes of one dtype, which is narrower than others beside it, in vectors full of it.
 
         A printer that has vectors of one number of lanes puts the lanes of some that go abreast into one.
         """
@@ -227,7 +227,7 @@ class Body(abc.ABC):
 
     @abc.abstractmethod
     def uses(self, name: str, dtype: str) -> int:
-        """How many vectors of a function the unit has used, those of this use too."""
+        """Number of vectors of a function that the unit has used, those of this use too."""
 
     @abc.abstractmethod
     def vector_library(self, name: str, operands: Sequence[Lanes]) -> Lanes | None:

@@ -77,12 +77,12 @@ class Format(NamedTuple):
 
     @property
     def power_rounder(self) -> float:
-        """What rounds to an integer n when it is added, so that the last bits are the exponent of 2^n."""
+        """Number that rounds to an integer n when it is added, so that the last bits are the exponent of 2^n."""
         return self.rounder + self.bias
 
     @property
     def powers_rounder(self) -> float:
-        """What rounds to an integer n when it is added, so that the last bits are both exponents of 2^n in factors."""
+        """Number that rounds to an integer n when added, so that the last bits are both exponents of 2^n in factors."""
         return self.rounder + 2 * self.bias
 
 

@@ -1,4 +1,4 @@
-"""What elementwise rules are: functions of lanes, chosen by the kind of dtype."""
+"""Elementwise rules: functions of lanes, chosen by the kind of dtype."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all lanes of a loop share: whole numbers (indices, lengths, strides, counts), conditions, and places in memory.
+"""Values shared by all lanes of a loop: whole numbers (indices, lengths, strides, counts), conditions, and places.
 
 Python's numbers are taken beside an `Index`; a product with 0 or 1, and what is added to 0, is not written.
 """
@@ -27,7 +27,7 @@ class Index:
 
     @property
     def body(self) -> Routine:
-        """Where it is computed."""
+        """Routine in which it is computed."""
         return cast("Routine", self.value.body)
 
     def _by(self, word: str, other: Index | int) -> Index:
@@ -98,11 +98,11 @@ class Index:
         return self.body.extreme(self, index(self.body, other), largest=True)
 
     def trailing(self) -> Index:
-        """How many of the last bits are 0, of a number that is not 0."""
+        """Number of trailing bits that are 0, of a number that is not 0."""
         return self.body.bits_of(self, trailing=True)
 
     def length(self) -> Index:
-        """How many bits a number that is not below 0 has: 0 has none."""
+        """Number of bits of a number that is not below 0: 0 has none."""
         return self.body.bits_of(self, trailing=False)
 
     def lanes(self) -> Lanes:
@@ -126,7 +126,7 @@ class Condition:
 
     @property
     def body(self) -> Routine:
-        """Where it is computed."""
+        """Routine in which it is computed."""
         return cast("Routine", self.value.body)
 
     def _by(self, word: str, other: Condition) -> Condition:
@@ -163,7 +163,7 @@ class Condition:
 
 @final
 class Pointer:
-    """Where an element of a dtype lies in memory; `form` is what else the printer knows of it."""
+    """Place of an element of a dtype in memory; `form` is what else the printer knows of it."""
 
     __slots__ = ("body", "dtype", "form", "text")
 
@@ -178,7 +178,7 @@ class Pointer:
 
 @final
 class Counted:
-    """Where an element is that is its own number: a place in no memory."""
+    """Place of an element that is its own number: a place in no memory."""
 
     __slots__ = ("first",)
     dtype = INT64

@@ -191,7 +191,7 @@ class Pair(NamedTuple):
 
     @property
     def body(self) -> Body:
-        """Where they are computed."""
+        """Body in which they are computed."""
         return self.real.body
 
     def to(self, dtype: str) -> Pair:

@@ -30,7 +30,7 @@ class Block(NamedTuple):
 
     @property
     def mask(self) -> Lanes | None:
-        """Which lanes are inside of the axis; None if all are. It is computed where it is asked for."""
+        """Mask of the lanes that are inside of the axis; None if all are. It is computed where it is asked for."""
         return None if self.inside is None else self.first.body.first_lanes(self.inside)
 
 
@@ -92,7 +92,7 @@ class Routine(Body):
 
     @abc.abstractmethod
     def bits_of(self, x: Index, *, trailing: bool) -> Index:
-        """How many bits a number has, or how many of the last ones are 0: `Index.length` and `trailing`."""
+        """Number of bits of a number, or of its last bits that are 0: `Index.length` and `trailing`."""
 
     @abc.abstractmethod
     def first_lanes(self, count: Index) -> Lanes:
@@ -124,7 +124,7 @@ class Routine(Body):
         """
 
     def vector_by_vector(self) -> contextlib.AbstractContextManager[None]:
-        """What is written meanwhile, once in a round: no vector reads of memory what another writes there."""
+        """Context whose statements are written once in a round: no vector reads of memory what another writes there."""
         return contextlib.nullcontext()
 
     @abc.abstractmethod
@@ -141,7 +141,7 @@ class Routine(Body):
 
     @abc.abstractmethod
     def when(self, condition: Condition) -> contextlib.AbstractContextManager[None]:
-        """What is done only if a condition holds."""
+        """Context whose statements are done only if a condition holds."""
 
     @abc.abstractmethod
     def either(
@@ -164,7 +164,7 @@ class Routine(Body):
         return write(*operands)
 
     def outlined(self, name: str) -> contextlib.AbstractContextManager[None]:
-        """What is written meanwhile, where compilers have less to do so as a function of its own, one for equal ones.
+        """Context whose statements are a function of their own, one for equal ones, where compilers have less to do so.
 
         It computes no value that is used behind it: what it finds is in memory.
         """

@@ -30,7 +30,7 @@ LINE: Final = 64  # bytes of a line of the cache
 
 
 class Ahead(NamedTuple):
-    """Where the next row of an operand lies."""
+    """Place of the next row of an operand."""
 
     place: Pointer
 

@@ -37,7 +37,7 @@ class Vector(NamedTuple):
 
 
 class Blas(abc.ABC):
-    """How the functions of the process's BLAS for a dtype are called in a loop, in the order of CBLAS; no length is 0.
+    """Calls of the functions of the process's BLAS for a dtype in a loop, in the order of CBLAS; no length is 0.
 
     What a printer has no argument for is "" where it is asked.
     """
@@ -74,7 +74,7 @@ class Blas(abc.ABC):
 
     @abc.abstractmethod
     def threads(self, kernel: Kernel) -> Index:
-        """How many threads share a product of BLAS: 1 where there is none, very many where it does not say."""
+        """Number of threads that share a product of BLAS: 1 where there is none, very many where it does not say."""
 
     @property
     def has_vectors(self) -> bool:

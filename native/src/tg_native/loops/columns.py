@@ -56,7 +56,7 @@ class Column:
 
     @property
     def none(self) -> Elements:
-        """What nothing is combined into."""
+        """The identity element of the reduction."""
         return constant_of(self.kernel.body, REDUCTIONS[self.fn].identity(self.working), self.working)
 
     def begin(self) -> None:
@@ -102,7 +102,7 @@ class Column:
             self._add_levels(met, level + 1)
 
     def _level(self, level: int) -> Pointer:
-        """Where the row of a level is."""
+        """Place of the row of a level."""
         return self.memory.moved(self.kernel.length(self.length) * level)
 
     def end(self, target: Pointer | None) -> None:

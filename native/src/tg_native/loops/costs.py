@@ -1,4 +1,4 @@
-"""What steps and memory cost, and the thresholds that both native backends decide by how loops are written.
+"""Costs of steps and memory, and the thresholds by which both native backends decide how loops are written.
 
 Times are lower bounds, of what the caches hold and in the widest vectors: an estimate that is too low leaves a loop to
 one thread, which is no loss. What a function costs stands in its record; `benchmarks/costs.py` measures it.
@@ -88,7 +88,7 @@ def _time_of_step(node: Node, dtypes: Sequence[str]) -> float:
 
 
 def _time(fn: ElementwiseFunction | None, dtypes: Sequence[str]) -> float:
-    """What a function takes, or a step that is none, with operands and a result of these dtypes."""
+    """Time of a function, or of a step that is none, with operands and a result of these dtypes."""
     size = max(map(item_size, dtypes))
     if fn is None or not has_many_steps(fn):
         return LIGHT * size

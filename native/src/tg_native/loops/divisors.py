@@ -34,7 +34,7 @@ class Inverse(NamedTuple):
     scale: Lanes | None
 
     def times(self, x: Lanes) -> Lanes:
-        """What the divisor divides x into."""
+        """Quotient of x by the divisor."""
         product = x * self.inverse
         return product if self.scale is None else product * self.scale
 
@@ -66,7 +66,7 @@ def _inverse(y: Lanes) -> Inverse:
 
 
 def quotient(node: Node, values: Mapping[int, Elements], inverses: Mapping[int, Inverse]) -> Lanes | None:
-    """What a step gives by an inverse; None if it has to be computed otherwise."""
+    """Result of a step by an inverse; None if it has to be computed otherwise."""
     x, inverse = values[node.inputs[0]], inverses.get(node.inputs[-1])
     if inverse is None or node.op.rule_key is not divide or not isinstance(x, Lanes):
         return None

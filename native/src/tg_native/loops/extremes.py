@@ -1,4 +1,4 @@
-"""Where extremes are: the best element so far and its position go through an axis together, in lanes."""
+"""Positions of extremes: the best element so far and its position go through an axis together, in lanes."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def is_floating_sum(fn: Any, dtype: str) -> bool:
 
 
 def working_dtype(fn: Any, dtype: str) -> str:
-    """What elements of a dtype are reduced in."""
+    """Dtype in which elements of a dtype are reduced."""
     return REDUCTIONS[fn].working(dtype)
 
 
@@ -76,7 +76,7 @@ def wide(value: Elements, dtype: str, width: int) -> Elements:
 
 
 def narrow(value: Elements, dtype: str) -> Elements:
-    """What has been found, in the dtype of the elements."""
+    """The result of a reduction, in the dtype of the elements."""
     return narrowed(value, dtype) if is_half(dtype) else value.to(dtype)  # type: ignore[arg-type]
 
 
@@ -124,7 +124,7 @@ class Fold:
 
     @property
     def none(self) -> Elements:
-        """What nothing is folded into."""
+        """The fold's identity element."""
         return self._identity(self._dtype_folded)
 
     def _identity(self, dtype: str) -> Elements:
@@ -155,13 +155,13 @@ class Fold:
             return [body.regrouped(value) for value in parts([self.none])]
 
     def _by_function(self, name: str, write: Callable[..., Lanes | None], operands: Sequence[Operand]) -> Lanes | None:
-        """What adds chunks: a function for all sums of the loop, where these are so many that it is worth one."""
+        """Add chunks by a function for all sums of the loop, where these are so many that it is worth one."""
         if self.kernel.sums < self.body.shares_from:
             return write(*operands)
         return self.body.subroutine(name, write, operands)
 
     def taken(self, last: Sequence[Lanes], value: Elements) -> list[Lanes]:
-        """What the values of a run become by some elements."""
+        """Values of a run after some more elements."""
         value = wide(value, self._dtype_folded, self.width)
         with self.body.of(self.width):
             return parts([combined(self.rule, self.fn, self._given(last), value)])
@@ -172,7 +172,7 @@ class Fold:
             place.set(value)
 
     def found(self) -> list[Lanes]:
-        """What was kept."""
+        """Values that were kept."""
         return [place.get() for place in self._found]
 
     def over(self, end: Index, load: Callable[[Index], Elements]) -> None:
@@ -187,7 +187,7 @@ class Fold:
     # --- results -----------------------------------------------------------------------------------------------------
 
     def total(self) -> Elements:
-        """What has been found in each lane."""
+        """Total of each lane."""
         if self._runs is not None:
             body = self.body
             runs = Index(self._runs.get())
@@ -199,12 +199,12 @@ class Fold:
         return self._given(self.found())
 
     def whole(self) -> Elements:
-        """What has been found in all lanes: a single element, of the dtype that is worked with."""
+        """Total of all lanes: a single element, of the dtype that is worked with."""
         with self.body.of(self.width):
             return across(self.rule, self.fn, self.total(), self.each)
 
     def result(self) -> Elements:
-        """What has been found in all lanes: a single element, of the dtype of the elements."""
+        """Total of all lanes: a single element, of the dtype of the elements."""
         total = self.whole()
         with self.body.of(0):
             return narrow(total, self.dtype)
@@ -272,7 +272,7 @@ class Span(NamedTuple):
 
     @contextlib.contextmanager
     def rounds(self, body: Routine) -> Iterator[Index]:
-        """What is done in each round; gives the index."""
+        """Context whose statements are done in each round; gives the index."""
         if self.once:
             with body.when(self.start < self.end):
                 yield self.start

@@ -1,4 +1,4 @@
-"""What writes loops is given by the function of a graph, whatever the language."""
+"""Interface of the function of a graph to what writes loops, whatever the language."""
 
 from __future__ import annotations
 

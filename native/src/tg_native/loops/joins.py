@@ -1,4 +1,4 @@
-"""What is done after all parts of a loop that threads share: what each has met is joined, in the order of the parts."""
+"""Joins after all parts of a loop that threads share: what each has met is joined, in the order of the parts."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ class Kernel(abc.ABC):
             ]
 
     def bounds(self, length: int | Length | Index, *, first: bool) -> tuple[Index, Index]:
-        """Where a loop over an axis begins and ends: over a part of the first one where threads share it."""
+        """Begin and end of a loop over an axis: over a part of the first one where threads share it."""
         if first and self.share is not None:
             return self.share.low, self.share.high
         return index(self.body, 0), self.as_index(length)

@@ -55,7 +55,7 @@ LONG: Final = 8
 
 
 class _Place(NamedTuple):
-    """Where the elements of an array begin in one round, and their distances from lane to lane and step to step."""
+    """Start of the elements of an array in one round, and their distances from lane to lane and step to step."""
 
     place: Pointer
     stride: int | Length
@@ -136,7 +136,7 @@ class _Nest:
         return next(length for stage, length in zip(self.op.stages, self.lengths, strict=True) if stage.count == k)
 
     def _vectors(self) -> int:
-        """How many vectors go abreast."""
+        """Number of vectors that go abreast."""
         most = max(map(_weight, self.programs))
         return 4 if most <= FEW else 2 if most < MANY else 1
 
@@ -350,7 +350,7 @@ def _needed(program: ScalarProgram, wanted: int) -> tuple[Node, ...]:
 
 
 def _weight(program: ScalarProgram) -> int:
-    """How many steps a program counts as."""
+    """Number of steps that a program counts as."""
     return sum(LONG if isinstance(n.op, Elementwise) and has_many_steps(n.op.fn) else 1 for n in program.nodes)
 
 

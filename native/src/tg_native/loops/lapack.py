@@ -1,4 +1,4 @@
-"""How a loop calls functions of LAPACK, and those of BLAS that have no form for rows: by Fortran's interface."""
+"""Calls of functions of LAPACK in a loop, and of those of BLAS that have no form for rows: by Fortran's interface."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SIGNATURES: Final = {
 
 
 def signature(name: str) -> str:
-    """What a function takes, by its whole name."""
+    """Signature of a function, by its whole name."""
     return SIGNATURES.get(name) or SIGNATURES[name[1:]]
 
 

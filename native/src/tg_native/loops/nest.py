@@ -133,7 +133,7 @@ class LoopNest:
         return row.viewed(space, (*([0] * outer), *row_major(tuple(shape))))
 
     def _arrays(self) -> dict[tuple[str, int], Array]:
-        """What lies in memory over the space: operands and results."""
+        """Arrays in memory over the space: operands and results."""
         arrays: dict[tuple[str, int], Array] = {}
         for k in self.staging.elements:
             v = self.site.inputs[k]
@@ -170,7 +170,7 @@ class LoopNest:
             self.placed["result", row] = self.placed["result", host]
 
     def _placed(self, what: str, k: int, a: Array) -> Pointer | Counted | None:
-        """Where an array lies for the part of the loop that a call runs; None where each part has its own result."""
+        """Place of an array for the part of the loop that a call runs; None where each part has its own result."""
         kernel, share, staging = self.kernel, self.kernel.share, self.staging
         if what == "operand":
             return kernel.operand(a)
@@ -220,7 +220,7 @@ class LoopNest:
         self.site.divide(self.kernel, (*self.lead, *self.body), programs, moved, small)
 
     def total_place(self, j: int, fold: Fold) -> Pointer:
-        """Where a reduction over all axes is stored, or what a part has met, to be joined after all parts."""
+        """Place of a reduction over all axes, or of what a part has met, to be joined after all parts."""
         share = self.kernel.share
         if share is None:
             place: Pointer = self.placed["result", j].place
@@ -230,7 +230,7 @@ class LoopNest:
         return self.kernel.write(memory).moved(share.part)
 
     def column_place(self, j: int, column: Column) -> Pointer | None:
-        """Where a reduction over the outer axes is stored; None: what a part has met is joined after all parts."""
+        """Place of a reduction over the outer axes; None: what a part has met is joined after all parts."""
         share = self.kernel.share
         if share is None:
             place: Pointer = self.placed["result", j].place
@@ -239,7 +239,7 @@ class LoopNest:
         return None
 
     def scattered(self, y: Array) -> Pointer:
-        """What is scattered into: its own for each part, where there are several."""
+        """Place that is scattered into: its own for each part, where there are several."""
         share, kernel = self.kernel.share, self.kernel
         if share is None:
             return kernel.write(y)

@@ -176,7 +176,7 @@ def mapped(
 
 
 def abreast(function: Function, nodes: Iterable[Node]) -> int:
-    """How many vectors some step asks for, as its own steps wait for each other."""
+    """Number of vectors that some step asks for, as its own steps wait for each other."""
     rules = (function.rule(node.op) for node in nodes if isinstance(node.op, Elementwise))
     return max((getattr(rule, "abreast", 1) for rule in rules), default=1)
 
@@ -218,7 +218,7 @@ def uniform(value: Value) -> Scalar | None:
 
 
 class Place(NamedTuple):
-    """Where the elements of an operand begin along the inner axis, and how far they are apart."""
+    """Start of the elements of an operand along the inner axis, and the distance between them."""
 
     number: int
     place: Pointer | Counted

@@ -73,7 +73,7 @@ def wrapped(op: Any, index: Lanes, length: Lanes, last: Lanes) -> Lanes:
 
 
 def offset(array: Whole, at: Sequence[Lanes], safe: Sequence[bool]) -> Lanes:
-    """How many elements from the start positions are; those that are not known to be safe are clamped."""
+    """Number of elements from the start to positions; those that are not known to be safe are clamped."""
     total: Lanes | None = None
     for index, length, stride, is_safe in zip(at, array.lengths, array.strides, safe, strict=True):
         if stride.known == 0:
@@ -110,7 +110,7 @@ class Scattering(NamedTuple):
 
     @property
     def dtype(self) -> str:
-        """That of the array."""
+        """Dtype of the array."""
         return self.base.place.dtype
 
     def write(self, value: Elements, place: Lanes, mask: Lanes | None) -> None:

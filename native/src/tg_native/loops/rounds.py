@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @final
 class Rounds:
-    """How the rounds of a stage along its innermost axis are written."""
+    """Writer of the rounds of a stage along its innermost axis."""
 
     def __init__(self, stage: StageWriter, values: Values, single: Values, indices: Sequence[Index]) -> None:
         """With what is known of all elements, in lanes and as single ones, and the outer indices."""
@@ -72,7 +72,7 @@ class Rounds:
         return self._either(is_usual, functools.partial(self._usually, usual), self._each, values, block)
 
     def loaded(self, block: Block) -> Values:
-        """What is known of a block when its elements are loaded."""
+        """Known values of a block when its elements are loaded."""
         values = dict(self.known)
         for k, (place, stride) in self.loads.items():
             values[k] = self.kernel.load(place, stride, block)
@@ -131,7 +131,7 @@ class Rounds:
         return self._finish(values, block)
 
     def _finish(self, values: Mapping[int, Elements], block: Block) -> list[Elements]:
-        """What is kept is stored, and combined with what the rows before gave."""
+        """Store what is kept, and combine it with what the rows before gave."""
         for j, (place, stride) in self.stores.items():
             self.kernel.store(values[self.stage.kept[j]], place, stride, block)
         for j, (place, _) in self.columns.items():

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def runs_of(stage: StageWriter) -> Runs | None:
-    """How a stage goes through runs; None if it scatters no sums, or not in lanes."""
+    """Runs that a stage goes through; None if it scatters no sums, or not in lanes."""
     every = stage.scattered.values()
     if not stage.lanes or not every or not all(one.is_sum for one in every) or stage.columns:
         return None

@@ -73,7 +73,7 @@ class StageWriter:
         return self._value(self.nest.staging.results[j][1])
 
     def read(self, number: int) -> tuple[str, int] | None:
-        """Where an input of the program lies in memory, None if it is one number of the outer index."""
+        """Place of an input of the program in memory, None if it is one number of the outer index."""
         read = self.stage.reads[number]
         if read < 0:
             return None if self.nest.staging.is_scalar(~read) else ("result", ~read)
@@ -87,7 +87,7 @@ class StageWriter:
     # --- before and after all loops ----------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """What is known before the loops; totals begin."""
+        """Set the values that are known before the loops, and begin totals."""
         body, dtypes = self.body, self.program.dtypes
         self.values.update((k, constant_of(body, c, dtypes[k])) for k, c in self.program.constants.items())
         for k in self.inputs:
@@ -140,7 +140,7 @@ class StageWriter:
         return {j: fold for j, fold in self.folds.items() if self.nest.staging.is_total(j) is total}
 
     def _find_arrays(self) -> None:
-        """What is read and written at positions."""
+        """Find what is read and written at positions."""
         for k, t in enumerate(self.stage.program.input_types):
             if t.ndim:
                 table = self.site.memory(self.site.inputs[self.stage.reads[k]])
@@ -168,14 +168,14 @@ class StageWriter:
         return [self.program.outputs[k] for k in self.nest.staging.results[j][1].at]
 
     def _lanes(self) -> int:
-        """How many elements along the innermost axis are computed at once; 0 where there is no such axis."""
+        """Number of elements along the innermost axis that are computed at once; 0 where there is no such axis."""
         if not self.axes:
             return 0
         dtypes = {self.program.dtypes[k] for k in (*self.varying, *self.program.outputs)}
         return self.kernel.lanes_for(map(working, dtypes), self._vectors(), self._along)
 
     def _vectors(self) -> int:
-        """How many vectors a round works on at once."""
+        """Number of vectors that a round works on at once."""
         if self._waits():
             return VECTORS
         if self.tables or self.scattered:
@@ -191,7 +191,7 @@ class StageWriter:
 
     @property
     def _along(self) -> int | Length:
-        """How many elements, or parts of interleaved ones, are along the innermost axis."""
+        """Number of elements, or of parts of interleaved ones, along the innermost axis."""
         return self.axes[-1] * (2 if self.interleaved else 1)
 
     def _is_interleaved(self) -> bool:
@@ -219,7 +219,7 @@ class StageWriter:
         return len(long) > WRITTEN_OUT or not all(stands_there(node, self.program.dtypes, self.body) for node in long)
 
     def _terms(self, j: int) -> int | None:
-        """How many elements a lane of a reduction takes, if it is known."""
+        """Number of elements that a lane of a reduction takes, if it is known."""
         if not self.axes:
             return None
         inner = (*self.axes[:-1], self._along)
@@ -254,14 +254,14 @@ class StageWriter:
         self._finish(values, outer)
 
     def pointer(self, where: tuple[str, int], indices: Sequence[Index]) -> Pointer:
-        """Where the elements of an array begin at some outer and inner indices."""
+        """Start of the elements of an array at some outer and inner indices."""
         a = self.nest.placed[where]
         strides = (*a.outer, *a.inner)[: len(indices)]
         place: Pointer = self.kernel.moved(a.place, indices, strides)
         return place
 
     def _spread(self, values: Values) -> Values:
-        """What is known of a row in all lanes, and lengths besides, so that the rounds need not do it."""
+        """Put what is known of a row into all lanes, and lengths besides, so that the rounds need not do it."""
         needed = {k for node in self.late for k in node.inputs} | set(self.program.outputs)
         in_lanes: Values = {}
         for k in sorted(needed & values.keys()):

@@ -1,4 +1,4 @@
-"""What the stages of a loop read and leave, whatever the language that they are written in.
+"""Reads and results of the stages of a loop, whatever the language that they are written in.
 
 A backend writes a loop as its outer axes, in them stage after stage, each over the inner axes or, where it reads
 nothing that has them, once. Results are numbered through all stages.

@@ -44,7 +44,7 @@ def sums_of(way: Rounds) -> Sums | None:
 
 @final
 class Sums:
-    """What is summed in full rounds, and what becomes of it at the end of a chunk."""
+    """Sums of full rounds, and their use at the end of a chunk."""
 
     def __init__(self, stage: StageWriter, way: Rounds, shared: SharedSums) -> None:
         """Before all chunks, with single elements: whether scales and shifts are of ordinary size."""
@@ -101,7 +101,7 @@ class Sums:
         return new_sums
 
     def _total(self, form: Affine, value: Lanes, rounds: Lanes) -> tuple[Lanes, list[Lanes]]:
-        """What a sum is, and whether nothing overflowed, vanished or cancelled."""
+        """Value of a sum, and whether nothing overflowed, vanished or cancelled."""
         total, tests = value, []
         if form.shift is not None:
             with self.body.of(0):

@@ -1,4 +1,4 @@
-"""What loops over matrices share: arithmetic of real and complex elements, and when LAPACK is called."""
+"""Common parts of loops over matrices: arithmetic of real and complex elements, and when LAPACK is called."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Matrix:
         self.kernel, self.array, self.place = kernel, array, place
 
     def at(self, row: Index | int, column: Index | int) -> Pointer:
-        """Where an element is."""
+        """Place of an element."""
         return self.kernel.moved(self.place, [row, column], self.array.strides[-2:])
 
     def load(self, row: Index | int, column: Index | int) -> Elements:
@@ -104,7 +104,7 @@ def at_most(n: int | Length, size: Index, most: int) -> bool | Condition:
 
 
 def nothing(write: Callable[[], None]) -> Callable[[], Sequence[Lanes]]:
-    """What is written, as a branch without values."""
+    """A branch without values, of what `write` writes."""
 
     def written() -> Sequence[Lanes]:
         write()
@@ -131,7 +131,7 @@ def number(body: Body, value: float, dtype: str) -> Elements:
 
 
 def minus_product(total: Elements, x: Elements, y: Elements) -> Elements:
-    """What is left of a total without the product of two numbers."""
+    """Rest of a total without the product of two numbers."""
     if not isinstance(total, Pair):
         assert isinstance(x, Lanes)
         assert isinstance(y, Lanes)
@@ -174,7 +174,7 @@ def real(x: Elements) -> Lanes:
 
 
 def magnitude(x: Elements) -> Lanes:
-    """What pivots are chosen by: the sum of the magnitudes of the parts."""
+    """Measure that pivots are chosen by: the sum of the magnitudes of the parts."""
     return fabs(x.real) + fabs(x.imag) if isinstance(x, Pair) else fabs(x)
 
 

@@ -1,4 +1,4 @@
-"""What factorisations by iteration share: memory for LAPACK, NaN where it fails, matrices it sees transposed."""
+"""Common parts of factorisations by iteration: memory for LAPACK, NaN where it fails, matrices it sees transposed."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ VECTORS: Final = 2  # of a row that are loaded at once: a line of the cache
 
 
 class Beside(NamedTuple):
-    """How a matrix lies beside a vector in a product x (m, k) @ y (k, n) where m or n is 1.
+    """Layout of a matrix beside a vector in a product x (m, k) @ y (k, n) where m or n is 1.
 
     Args:
         is_column: whether the matrix is x, else y.
@@ -68,7 +68,7 @@ class Beside(NamedTuple):
 
 
 def beside(x: Array, y: Array) -> Beside | None:
-    """How the matrix lies beside a vector, if a loop reads it by rows; None where neither is a vector, or both are."""
+    """Layout of the matrix beside a vector, if a loop reads it by rows; None where neither is a vector, or both are."""
     is_column = is_one(y.shape[-1])
     if is_one(x.shape[-2]) == is_column:
         return None

@@ -1,1 +1,1 @@
-"""What is known of every array before code is written: lengths, strides, views, and which memory it has."""
+"""Plan lengths, strides, views and memory of every array before code is written."""

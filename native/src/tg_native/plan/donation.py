@@ -1,4 +1,4 @@
-"""Which outputs of a program may lie in the memory of which inputs: donated ones, and updated shared variables.
+"""Donation: outputs of a program that may lie in the memory of inputs, of donated ones and of updated shared variables.
 
 Generated code is right whether an output has memory of its own or that of its input: who calls decides. What must hold
 for the latter is found here, from the program and from what its generator has done:
@@ -34,7 +34,7 @@ NONE: Final[frozenset[int]] = frozenset()
 
 
 class Written(NamedTuple):
-    """What a generator has made of a program.
+    """Results of a generator for a program.
 
     `order` has the nodes as they run. `roots` has, of values that lie in the memory of inputs, the places of these
     inputs. `direct` has the outputs that are made where they are wanted, with the values that are made there: they
@@ -68,7 +68,7 @@ class Donation:
         return len(first) == len(second) and all(same(n, m) for n, m in zip(first, second, strict=True))
 
     def legal(self, pairs: Iterable[Pair], written: Written) -> tuple[Pair, ...]:
-        """Those of the pairs that may share memory in one call: of each output and of each input the first."""
+        """Pairs that may share memory in one call: of each output and of each input the first."""
         uses, by_output = _Uses(self.graph, written), dict[int, int]()
         for k, j in pairs:
             if k not in by_output and j not in by_output.values() and self._is_legal(k, j, uses):

@@ -33,7 +33,7 @@ def readers_of(graph: FrozenGraph) -> dict[int, list[Node]]:
 
 
 def reading(graph: FrozenGraph, every: Mapping[int, Sequence[Node]], number: int) -> Reading:
-    """How a value is read: through views that permute, insert and drop axes, as long as nothing else reads.
+    """Reading of a value: through views that permute, insert and drop axes, as long as nothing else reads.
 
     Loops of totals read in any order, and do not count.
 

@@ -66,7 +66,7 @@ class _Pairs(Requirements):
 
 
 class _Operand(NamedTuple):
-    """What `Op.length_value` asks of an operand."""
+    """Interface of an operand that `Op.length_value` needs."""
 
     number: int
     shape: tuple[Any, ...]

@@ -57,7 +57,7 @@ class Tiles(NamedTuple):
 
     @property
     def sizes(self) -> dict[tuple[str, int], int]:
-        """How many places there are of a dtype and of some elements."""
+        """Number of places of a dtype and of some elements."""
         return _sizes(self.inside)
 
 

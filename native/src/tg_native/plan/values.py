@@ -1,4 +1,4 @@
-"""How a value lives in a C function: a scalar in a local, an array behind a pointer with lengths and strides."""
+"""Form of a value in a C function: a scalar in a local, an array behind a pointer with lengths and strides."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class Product:
         self.rows = None if self.beside is None else Rows(site, self.kernel, z.dtype, self.beside)
 
     def _beside(self) -> Beside | None:
-        """How the matrix lies beside a vector, if it is known to be so large that it is read by rows."""
+        """Layout of the matrix beside a vector, if it is known to be so large that it is read by rows."""
         size = self._terms() * item_size(self.dtype)
         if self.blas is None or not self.blas.has_vectors or not vectors.LEAST <= size < math.inf:
             return None
@@ -175,7 +175,7 @@ class Product:
         self.site.run(kernel)
 
     def _terms(self) -> float:
-        """How many terms the sums have, infinite where that is not known."""
+        """Number of terms of the sums, infinite where that is not known."""
         return math.prod(n if type(n) is int else math.inf for n in self.lengths)
 
     def _is_vector(self) -> bool:
@@ -206,7 +206,7 @@ class Product:
         self.kernel.blocks(self.lengths[1], write, twice=self.blas is None)
 
     def _at(self, places: Sequence[Pointer], i: Index) -> list[Pointer]:
-        """Where row i of x, y, and row i of z begin."""
+        """Starts of row i of x, of y, and of row i of z."""
         x, y, z = places
         a, _, c = self.arrays
         return [self.kernel.moved(x, [i], a.strides[-2:-1]), y, self.kernel.moved(z, [i], c.strides[-2:-1])]

@@ -61,7 +61,7 @@ def argument(site: Site, value: Value, wanted: TensorType) -> list[tuple[str, st
 
 @final
 class _Result:
-    """Where a result of the call goes, and the pointers that say so."""
+    """Place of a result of the call, and the pointers that say so."""
 
     def __init__(self, site: Site, graph: FrozenGraph, k: int) -> None:
         inside = graph.outputs[k]

@@ -66,7 +66,7 @@ def slice_update(op: t.SliceUpdate, site: Site) -> Value:
 
 
 def _starts(site: Site, field: Sequence[int | None], operands: int) -> list[int | Length]:
-    """Where windows begin: those that are None are the operands behind the first ones."""
+    """Starts of windows: those that are None are the operands behind the first ones."""
     numbers = iter(site.node.inputs[operands:])
     return [of_atom(ScalarValue(ValueSlot(next(numbers)))) if n is None else n for n in field]
 
@@ -236,7 +236,7 @@ def _positions(
 
 @contextlib.contextmanager
 def _unless_empty(kernel: Kernel, lengths: Sequence[Index], zeroed: Array | None, place: Pointer) -> Iterator[None]:
-    """What is done only if no length is 0; else no index is in range, and an array is set to 0."""
+    """Context whose statements are done only if no length is 0; else no index is in range, and an array is set to 0."""
     body = kernel.body
     if all(n.known for n in lengths):
         yield

@@ -112,7 +112,7 @@ def _held(site: Site, captured: Sequence[Value], types: Sequence[TensorType]) ->
 
 @final
 class _Carry:
-    """What goes from step to step: a scalar in a place of its own, an array to and fro between two.
+    """State that goes from step to step: a scalar in a place of its own, an array to and fro between two.
 
     Args:
         wanted: its type in each of the graphs that are given it.
@@ -273,7 +273,7 @@ class _Status:
             self.values = site.target(self.array, "1").pointer
 
     def pointer(self, graph: FrozenGraph) -> str | None:
-        """Where the values of a check of a graph go that fails; None if it has none."""
+        """Place of the values of a check of a graph that fails; None if it has none."""
         return self.values if graph.checks else None
 
     def after(self, code: str, before: int, step: str | None = None) -> None:

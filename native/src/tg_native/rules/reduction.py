@@ -77,7 +77,7 @@ class _Reduction:
             join_totals(self.site, self.fn, self.x.dtype, self.parts, kernel.share.parts, self.y)
 
     def _terms(self, kernel: Kernel, along: int | Length, by_columns: bool) -> int | None:
-        """How many elements are folded into one lane, if it is known."""
+        """Number of elements that are folded into one lane, if it is known."""
         if any(type(n) is not int for n in self.body):
             return None
         lengths = [n for n in self.body if type(n) is int]

@@ -167,7 +167,7 @@ class _Row(NamedTuple):
         self.put(self.key(source), self.mate(source), to)
 
     def found(self, at: Index) -> Elements:
-        """What is looked for, of an element: what goes with the key, or the key."""
+        """Wanted part of an element: what goes with the key, or the key."""
         return self.body.load((self.beside or self.keys).moved(at))
 
     def key(self, at: Index) -> Elements:
@@ -175,7 +175,7 @@ class _Row(NamedTuple):
         return self.body.load(self.keys.moved(at))
 
     def mate(self, at: Index) -> Elements | None:
-        """What goes with it, if something does."""
+        """Companion of an element, if it has one."""
         return self.body.load(self.beside.moved(at)) if self.beside is not None else None
 
     def put(self, key: Elements, mate: Elements | None, at: Index) -> None:

@@ -1,1 +1,1 @@
-"""What people see: generated code with their names and lines, and that compiling takes long."""
+"""Display for people: generated code with their names and lines, and that compiling takes long."""

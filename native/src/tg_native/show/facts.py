@@ -1,4 +1,4 @@
-"""What `tg doctor` tells of a machine whatever the language: BLAS with its kernels, vectors, cache."""
+"""Facts of a machine for `tg doctor`, whatever the language: BLAS with its kernels, vectors, cache."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def machine_facts(vector_bytes: int, *, has_libmvec: bool) -> dict[str, str]:
 
 
 def cache_fact(cache: Cache, noun: str) -> dict[str, str]:
-    """Where a cache is, and how much is kept there."""
+    """Place of a cache, and how much is kept there."""
     return {"cache": f"{cache.directory()}: {len(cache.entries())} {noun}, {cache.size() / 1e6:.1f} MB"}

@@ -31,7 +31,7 @@ SAYS_NAME: Final = re.compile(r"\s*; \w+ is (\S+)")  # a comment that a name mak
 
 
 class Language(NamedTuple):
-    """How a printer's text is read and written.
+    """Syntax of a printer's language: how its text is read and written.
 
     Args:
         definitions: what a line that defines the loop `{loop}` contains, in either of its forms.
@@ -117,7 +117,7 @@ def _assigned(graph: FrozenGraph, k: int, checked: Collection[int]) -> Iterator[
 
 
 def _names(graph: FrozenGraph, k: int) -> list[str]:
-    """What the lines that made a node assign to, unless that is the function that is compiled."""
+    """Names that the lines which made a node assign to, unless that is the function that is compiled."""
     origin = graph.origins.get(k)
     is_function = origin is not None and any(MAKES_FUNCTION.search(loc.source) for loc in origin.locs)
     return [] if is_function else names_at(graph, k)

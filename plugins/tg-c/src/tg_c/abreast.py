@@ -146,7 +146,7 @@ class Abreast(Body, routine.Routine):
         return Lanes(self, first.dtype, tuple(x.text for x in vectors), first.form)
 
     def each(self, write: Callable[..., Lanes], *operands: Lanes) -> Lanes:
-        """What is written for one vector, for each that goes abreast by itself."""
+        """Write for one vector, for each that goes abreast by itself."""
         count = self.abreast
         if count == 1:
             return write(*operands)
@@ -154,7 +154,7 @@ class Abreast(Body, routine.Routine):
             return self._together([write(*(self._part(x, k) for x in operands)) for k in self._numbered(range(count))])
 
     def _numbered(self, items: Iterable[T]) -> Iterator[T]:
-        """What there is for each vector; while it is at hand, lines are that vector's."""
+        """Items of the vectors, one by one; while one is at hand, lines are that vector's."""
         for self._vector, one in enumerate(items):
             yield one
         self._vector = -1
@@ -205,7 +205,7 @@ class Abreast(Body, routine.Routine):
             return super().lane(self._part(value, lane // self.native), lane % self.native)
 
     def _of_shared(self, value: Lanes) -> Lanes:
-        """What all lanes share as one element: a half has another form."""
+        """Value that all lanes share, as one element: a half has another form."""
         text = f"(({WORDS[value.dtype]}){{{value.text}}})" if is_half(value.dtype) else value.text
         return Lanes(self, value.dtype, text, SHARED)
 

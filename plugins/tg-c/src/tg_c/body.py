@@ -114,7 +114,7 @@ class Body(kernels.Body):
 
     @property
     def abreast(self) -> int:
-        """How many vectors have all lanes."""
+        """Number of vectors that have all lanes."""
         return 1
 
     @property

@@ -104,7 +104,7 @@ class CompileError(TgError, RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """What a unit asks of the compiler beyond the flags that all units have."""
+    """Options of the compiler for a unit beyond the flags that all units have."""
 
     level: int = 2  # of optimisation
     extra: tuple[str, ...] = ()
@@ -238,7 +238,7 @@ def _macros(chosen: Compiler) -> frozenset[str]:
 
 
 def environment() -> str:
-    """What the compiler reads of the environment besides the command: where its parts and libraries are."""
+    """Variables of the environment that the compiler reads besides the command: where its parts and libraries are."""
     return "\0".join(f"{name}={os.environ[name]}" for name in READ_BY_COMPILERS if name in os.environ)
 
 

@@ -41,7 +41,7 @@ static i64 tg_edge(i64 n, i64 unit, i64 parts, i64 part) {
 
 
 class Division(NamedTuple):
-    """How the calls of a loop are divided: texts of the length of its first axis and of the number of parts."""
+    """Division of a loop's calls: texts of the length of its first axis and of the number of parts."""
 
     length: str
     unit: int
@@ -49,7 +49,7 @@ class Division(NamedTuple):
 
 
 def functions(most: int) -> str:
-    """What calls of divided loops use, of which none has more than so many parts."""
+    """Functions that calls of divided loops use, of which none has more than so many parts."""
     return FUNCTIONS.replace("@LEAST", str(LEAST)).replace("@PART", str(PART)).replace("@MOST", str(most))
 
 

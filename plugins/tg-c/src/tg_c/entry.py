@@ -52,7 +52,7 @@ def _by_record(
 
 @functools.cache
 def opened() -> ctypes.PyDLL | None:
-    """What makes functions, bound and tried; None where this machine has no entry."""
+    """Library that makes functions, bound and tried; None where this machine has no entry."""
     return objects.tried(_bound, _probe)
 
 

@@ -1,4 +1,4 @@
-"""What the C backend finds on this machine, for `tg doctor`."""
+"""Facts about this machine for the C backend, for `tg doctor`."""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ class Flow(Abreast):
         return self.vector_type(dtype) if dtype else f"x{self.lanes}"
 
     def _given(self, x: Operand) -> Sequence[str]:
-        """What a function is given for an operand."""
+        """Arguments of a function for an operand."""
         if isinstance(x, Index):
             return [str(x.value.text)]
         if isinstance(x, Pointer):

@@ -109,7 +109,7 @@ class GraphFunction(graphs.GraphFunction):
         )
 
     def _how(self, body: Sequence[str]) -> str:
-        """How the function is to be compiled, of these statements: as it stands where it is long and has no loops."""
+        """Attribute to compile the function by, for these statements: as it stands if it is long and has no loops."""
         own = sum(self.lines[at] is not None for at in self.scalars)
         if len(body) < LONG or 2 * own > len(body) or any("for (" in line for line in body):
             return ""
@@ -411,7 +411,7 @@ class GraphFunction(graphs.GraphFunction):
 
 @final
 class _Copy(NamedTuple):
-    """What writes a copy, which is run only if the two are not the same memory."""
+    """Writer of a copy, which is run only if the two are not the same memory."""
 
     function: GraphFunction
     source: Value
@@ -434,5 +434,5 @@ class _Copy(NamedTuple):
 
 
 def _height(line: str | None) -> int:
-    """How many lines of the text one is: none that was taken back, several that were joined."""
+    """Number of lines of the text that one is: none that was taken back, several that were joined."""
     return 0 if line is None else line.count("\n") + 1

@@ -1,4 +1,4 @@
-"""What the C backend does not do."""
+"""Gaps of the C backend."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Lane(NamedTuple):
 
 
 class LaneElement(NamedTuple):
-    """What a rule for single elements is given to work on lanes: operands, of which one is a vector, and dtypes."""
+    """Arguments of a rule for single elements that works on lanes: operands, of which one is a vector, and dtypes."""
 
     operands: tuple[Lane, ...]
     result: str

@@ -83,7 +83,7 @@ class CExecutable(Compiled[Program]):
 
     @property
     def reuses(self) -> tuple[tuple[int, int], ...]:
-        """What the code lets share memory."""
+        """Pairs that the code lets share memory."""
         return self.program.reuses
 
     def entry(self, signature: Signature) -> Callable[..., Any] | None:

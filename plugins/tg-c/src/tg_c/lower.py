@@ -1,4 +1,4 @@
-"""What loops in C are good at."""
+"""Strengths of loops in C."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ SHARED: Final = '#define TG_LOOP __attribute__((noinline, visibility("hidden")))
 
 
 class Loop(NamedTuple):
-    """Where in the text of a unit a loop, or a function that loops call, begins, its block begins, and it ends."""
+    """Extent in a unit's text of a loop, or of a function that loops call: its begin, that of its block, its end."""
 
     start: int
     block: int

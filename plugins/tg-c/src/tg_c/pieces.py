@@ -45,7 +45,7 @@ class Piece(NamedTuple):
 def in_pieces(
     function: str, lines: Sequence[str | None], scalars: Mapping[int, Local], others: Mapping[str, str]
 ) -> tuple[str, list[Piece], list[str | None]]:
-    """What pieces share, they themselves, and the lines of the function that calls them, as many as there were.
+    """Text that pieces share, the pieces, and the lines of the function that calls them, as many as there were.
 
     Args:
         scalars: what lines declare, by their places.

@@ -19,7 +19,7 @@ def share() -> int:
 
 
 def threads() -> int:
-    """How many threads help in this process: none until a function has asked for them."""
+    """Number of threads that help in this process: none until a function has asked for them."""
     library = opened()
     library.tg_threads.restype = ctypes.c_longlong
     return int(library.tg_threads())

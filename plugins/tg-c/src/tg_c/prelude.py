@@ -1,4 +1,4 @@
-"""What a unit needs besides its own functions, and what a rule for single elements is given."""
+"""Prelude of a unit, beside its own functions, and the arguments of a rule for single elements."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Prelude:
         return entry
 
     def uses(self, name: str, count: int) -> int:
-        """How many vectors of a function are used: so many more than when this was last asked."""
+        """Number of vectors of a function that are used: so many more than when this was last asked."""
         self._uses[name] = self._uses.get(name, 0) + count
         return self._uses[name]
 
@@ -81,7 +81,7 @@ class Prelude:
         return "\n".join(self._parts.values())
 
     def loops(self, start: int) -> list[Loop]:
-        """Where functions that loops call are in the text, which begins at a place."""
+        """Extents of the functions that loops call, in the text, which begins at a place."""
         ends = itertools.accumulate((len(text) + 1 for text in self._parts.values()), initial=start)
         places = zip(self._parts, itertools.pairwise(ends), strict=True)
         return [Loop(a, a + self._functions[name], b - 1) for name, (a, b) in places if name in self._functions]
@@ -99,7 +99,7 @@ class Prelude:
 
 
 class Element(NamedTuple):
-    """What a rule for single elements is given: the C texts of the operands, and the dtypes."""
+    """Arguments of a rule for single elements: the C texts of the operands, and the dtypes."""
 
     operands: tuple[str, ...]
     dtypes: tuple[str, ...]

@@ -105,7 +105,7 @@ class Routine(Flow):
         return Lanes(self, dtype, self.local(f"{CONST}{WORDS[dtype]}", f"{pointer.text}[0]"), SHARED)
 
     def _rows(self, dtype: str, texts: Sequence[str]) -> Lanes:
-        """What is read here and now for each vector."""
+        """Values that are read here and now for each vector."""
         with self.of(min(self.lanes, self.native)):
             vectors = [self._from_memory(dtype, text) for text in self._numbered(texts)]
             return self._together(vectors) if len(vectors) > 1 else vectors[0]
@@ -122,7 +122,7 @@ class Routine(Flow):
         return value
 
     def _inside(self, block: Block, before: int, times: int = 1) -> str:
-        """How many elements of a block are left behind some of them.
+        """Number of elements of a block that are left behind some of them.
 
         Args:
             times: so many elements are one of the block.

@@ -1,4 +1,4 @@
-"""What the rules of the C backend are given besides what all have: means to write C."""
+"""Arguments of the rules of the C backend besides those that all have: means to write C."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @final
 class Site(graphs.Site):
-    """Where an op becomes C."""
+    """Place where an op becomes C."""
 
     __slots__ = ()
 

@@ -42,7 +42,7 @@ class SharedSteps:
         self.arguments.append(steps.length)
 
     def words(self, parts: int) -> int:
-        """How many words there are for so many parts."""
+        """Number of words for so many parts."""
         return 1 + STATUS * parts
 
     def _argument(self, kind: str, text: str) -> str:

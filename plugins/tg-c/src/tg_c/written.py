@@ -1,4 +1,4 @@
-"""What is written of a program: a unit, now or by a process before this one."""
+"""Text of a program: a unit, written now or by a process before this one."""
 
 from __future__ import annotations
 

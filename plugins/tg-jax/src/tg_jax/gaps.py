@@ -1,4 +1,4 @@
-"""What the JAX backend does not do."""
+"""Gaps of the JAX backend."""
 
 from __future__ import annotations
 

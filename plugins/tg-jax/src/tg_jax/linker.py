@@ -55,7 +55,7 @@ class _Wide:
 
 
 def _wide_context() -> Callable[[], AbstractContextManager[Any]]:
-    """What makes contexts of 64 bits; JAX's own where it does more than to set its flag for the thread."""
+    """Maker of contexts of 64 bits; JAX's own where it does more than to set its flag for the thread."""
     flag: Any = jax.enable_x64
     plain = hasattr(flag, "swap_local") and getattr(flag, "_update_thread_local_hook", flag) is None
     return _Wide if plain else lambda: flag(True)

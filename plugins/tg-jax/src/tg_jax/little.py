@@ -84,7 +84,7 @@ def as_one(function: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any
 
 
 def _called(program: Any, arrays: Sequence[Any]) -> list[Any]:
-    """What a program gives, computed by a call that bears the marks.
+    """Results of a program, computed by a call that bears the marks.
 
     It gives an element of each operand besides: of one that is not read the call knows no place in memory.
     """

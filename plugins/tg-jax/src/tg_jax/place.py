@@ -1,4 +1,4 @@
-"""Where programs run: the device that the options name."""
+"""Place where programs run: the device that the options name."""
 
 from __future__ import annotations
 

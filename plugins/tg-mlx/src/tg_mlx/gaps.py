@@ -1,4 +1,4 @@
-"""What the MLX backend does not do."""
+"""Gaps of the MLX backend."""
 
 from __future__ import annotations
 

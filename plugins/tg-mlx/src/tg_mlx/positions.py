@@ -29,7 +29,7 @@ UNSIGNED: Final = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
 class Bound(NamedTuple):
-    """What an input must not be below, or must be below: a value by its number; negated if it is a lower bound."""
+    """Bound that an input must not be below, or must be below: a value by its number; negated for a lower bound."""
 
     place: int
     value: int
@@ -38,7 +38,7 @@ class Bound(NamedTuple):
 
 @final
 class Looked:
-    """What the host looks at: `graph` is the program for inputs of indices that pass, `request` what goes with it."""
+    """Look of the host at indices: `graph` is the program for inputs that pass, `request` what goes with it."""
 
     def __init__(self, graph: FrozenGraph, request: Request, bounds: Sequence[Bound], limits: FrozenGraph) -> None:
         self.graph, self.request = graph, request
@@ -89,7 +89,7 @@ def _lies(a: Array, least: int, end: int) -> bool:
 
 
 def looked(graph: FrozenGraph, request: Request) -> Looked | None:
-    """What the host can look at, None if there are no inputs of indices, or none whose bounds follow from shapes."""
+    """Look of the host, None if there are no inputs of indices, or none whose bounds follow from shapes."""
     reader = _Reader(graph)
     wraps = {node.outputs[0]: node.inputs for node in graph.nodes if reader.is_plain_wrap(node)}
     if not wraps or not is_own(request, WrapIndex, Gather, Scatter):
@@ -158,7 +158,7 @@ class _Reader:
         return numbers if self.graph.constant(number) is not None else [number]
 
     def bounds_of(self, condition: int) -> tuple[Bound, Bound] | None:
-        """What a condition asks of an input, if it is that the least element has a bound and the largest another."""
+        """Bounds that a condition sets an input, if the least element has a bound and the largest another."""
         node = self.makers.get(condition)
         if node is None or node.op.rule_key is not logical_and:
             return None

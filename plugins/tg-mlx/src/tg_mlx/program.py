@@ -50,7 +50,7 @@ class Program(Executable):
 
     @property
     def compiles(self) -> int:
-        """How often `mx.compile` has traced the program."""
+        """Number of times that `mx.compile` has traced the program."""
         return sum(e.compiles for e in self._executables()) if self._is_compiled else 0
 
     @property

@@ -75,7 +75,7 @@ def runs_anywhere(device: str) -> bool:
 
 
 def _recorded(steps: Callable[..., Any], arrays: Sequence[Any]) -> Callable[..., Any]:
-    """What MLX makes of a function for arrays of these shapes, or the function."""
+    """MLX's record of a function for arrays of these shapes, or the function."""
     if not arrays:
         return steps
     try:

@@ -1,4 +1,4 @@
-"""Where programs run: one stream for each device, shared by all threads, and the lock that makes that safe.
+"""Streams that programs run on: one for each device, shared by all threads, and the lock that makes that safe.
 
 MLX's own streams belong to the thread that made them: an array that waits for its evaluation on one thread cannot be
 used on another, and every thread that computes keeps a thread of MLX for good. Here all threads share a stream.

@@ -91,7 +91,7 @@ class Module:
         self.defined.setdefault(name, text)
 
     def used(self, name: str, count: int) -> int:
-        """How often something has been used, after so many uses more."""
+        """Number of uses of something, after so many uses more."""
         self._uses[name] = self._uses.get(name, 0) + count
         return self._uses[name]
 

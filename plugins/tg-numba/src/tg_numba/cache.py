@@ -80,7 +80,7 @@ def reopened(name: str, addresses: Mapping[str, int]) -> Loaded | None:
 
 @functools.cache
 def _machine() -> tuple[str, ...]:
-    """What machine code depends on besides its text."""
+    """Circumstances that machine code depends on besides its text."""
     versions = (importlib.metadata.version("numba"), llvmlite.__version__, sys.version)
     processor = (llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
     return (*versions, *processor, own())

@@ -42,7 +42,7 @@ class Written(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What makes two loops one."""
+        """Key that equal loops share."""
         return self.module.text() + self.definition
 
     @property
@@ -213,7 +213,7 @@ def _caller(name: str, count: int) -> str:
 
 
 def declared(names: Iterable[str]) -> list[str]:
-    """What says that there is something of these names elsewhere."""
+    """Declarations of things of these names that are elsewhere."""
     return [f'@"{name}" = external global i8' for name in names]
 
 

@@ -157,7 +157,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 
 class Shared(NamedTuple):
-    """What a process has once: what makes functions, and the address of what makes arrays."""
+    """Things that a process has once: the maker of functions, and the address of the maker of arrays."""
 
     make_function: Callable[[tuple[object, ...]], Any]
     new_array: int
@@ -181,7 +181,7 @@ def _by_attempt(shared: Shared, interface: Interface, native: Native, signature:
 
 @functools.cache
 def opened() -> Shared | None:
-    """What makes functions, tried; None where objects, arrays or scalars are not as it expects them."""
+    """Maker of functions, tried; None where objects, arrays or scalars are not as it expects them."""
     return objects.tried(_shared, _probe)
 
 
@@ -463,7 +463,7 @@ class _Attempt:
         return stack[0]
 
     def _built(self, function: object, leaves: str) -> str:
-        """What Python makes of the list of all leaves."""
+        """Value that Python builds of the list of all leaves."""
         self.body.do(f"store ptr {leaves}, ptr %made")
         arguments = (("ptr", self._object(id(function))), ("ptr", "%made"), ("i64", "1"), ("ptr", "null"))
         result = self._call("PyObject_Vectorcall", "ptr", *arguments)

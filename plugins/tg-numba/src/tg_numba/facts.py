@@ -1,4 +1,4 @@
-"""What the Numba backend finds on this machine, for `tg doctor`."""
+"""Facts about this machine for the Numba backend, for `tg doctor`."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Slot(Variable):
 
 
 class Flow(Lines, Routine):
-    """What is repeated, what is left out, and what is called."""
+    """Control flow: what is repeated, what is left out, and what is called."""
 
     long_abreast = 2  # LLVM reads the constants of a long step anew in each round: 1.25 times as long for logsumexp
 

@@ -324,7 +324,7 @@ class GraphFunction(graphs.GraphFunction):
         self.body.do(f"call void @{name}({arguments})")
 
     def _operand(self, name: str) -> str:
-        """What an argument of a loop is: of a slot the pointer, computed here."""
+        """Operand that an argument of a loop is: of a slot the pointer, computed here."""
         slot = self.slots.get(name)
         return name if slot is None else self.body.place(memory_cell(slot.dtype), slot.base, str(slot.offset))
 

@@ -1,4 +1,4 @@
-"""What the Numba backend does not do."""
+"""Gaps of the Numba backend."""
 
 from __future__ import annotations
 

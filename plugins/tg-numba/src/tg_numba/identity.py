@@ -1,4 +1,4 @@
-"""What makes two functions of authors one, in all processes: the text that stands for them in a cache."""
+"""Identity of functions of authors, in all processes: the text that stands for them in a cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What loops in LLVM's language are good at."""
+"""Strengths of loops in LLVM's language."""
 
 from __future__ import annotations
 

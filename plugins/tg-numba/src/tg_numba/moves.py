@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Moves(Flow):
-    """What is loaded and stored."""
+    """Loads and stores."""
 
     def cell(self, dtype: str) -> Pointer:
         place = self.frame(memory_cell(dtype))

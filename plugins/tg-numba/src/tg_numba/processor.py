@@ -1,4 +1,4 @@
-"""What the processor has, as LLVM knows it."""
+"""Features of the processor, as LLVM knows them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GATHERS: Final = {  # of a dtype its type in LLVM's language, and what ends the 
 
 @functools.cache
 def features() -> frozenset[str]:
-    """What the processor has."""
+    """Features of the processor."""
     return frozenset(name for name, there in llvm.get_host_cpu_features().items() if there)
 
 

@@ -134,7 +134,7 @@ class Unit(graphs.Unit):
         return self.short(named, functions, sum(part.count("\n") + 1 for part in whole))
 
     def _head(self) -> str:
-        """What loops and the functions of graphs use: constants, declarations, mathematics."""
+        """Text that loops and the functions of graphs use: constants, declarations, mathematics."""
         lines = [f"; data{k}: {a.dtype}{list(a.shape)}" for k, a in enumerate(self.arrays)]
         used = Module()
         for module in (self.module, *(written.module for _, written in self._loops.values())):

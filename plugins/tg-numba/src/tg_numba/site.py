@@ -1,4 +1,4 @@
-"""What the rules of the Numba backend are given besides what all have: means to write LLVM's language."""
+"""Arguments of the rules of the Numba backend besides those that all have: means to write LLVM's language."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @final
 class Site(graphs.Site):
-    """Where an op becomes code."""
+    """Place where an op becomes code."""
 
     __slots__ = ()
 
@@ -21,5 +21,5 @@ class Site(graphs.Site):
 
     @property
     def body(self) -> Body:
-        """Where the function's instructions are written."""
+        """Body into which the function's instructions are written."""
         return self.function.body

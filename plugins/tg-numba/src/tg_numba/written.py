@@ -1,4 +1,4 @@
-"""What is written of a program: a module in memory, made now or by a process before this one.
+"""Code of a program: a module in memory, made now or by a process before this one.
 
 Beside the rewritten program is kept the name of its machine code in the cache, and what the code is given by its
 process.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Needs(NamedTuple):
-    """What machine code is given by its process: the data of constants, and functions of BLAS by their names."""
+    """Needs of machine code that its process meets: the data of constants, and functions of BLAS by their names."""
 
     arrays: tuple[np.ndarray[Any, Any], ...]
     blas: tuple[str, ...]
@@ -65,7 +65,7 @@ def in_memory(
 
 
 def entry_counts(interface: Interface) -> dict[str, int]:
-    """How many arrays each entry of a module takes."""
+    """Number of arrays that each entry of a module takes."""
     report = 1 if interface.has_checks else 0
     counts = {"run": len(interface.dtypes) + report}
     return {**counts, "plan": len(interface.inputs) + 1 + report} if interface.has_plan else counts

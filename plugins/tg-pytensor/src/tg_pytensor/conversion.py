@@ -43,7 +43,7 @@ class Conversion:
         return v in self._known or (self._outer is not None and v in self._outer)
 
     def __getitem__(self, v: Variable) -> Any:
-        """What stands for a variable: converted now, with all that it is made of, unless it was before."""
+        """Value that stands for a variable: converted now, with all that it is made of, unless it was before."""
         if v in self._known or v not in self:
             return self._known[v] if v in self._known else self._walk(v)
         assert self._outer is not None
@@ -65,7 +65,7 @@ class Conversion:
         return [inner[v] for v in graph.outputs]
 
     def of_node(self, rule: Rule, node: Any, operands: Sequence[Any]) -> Any:
-        """What a rule gives for a node, whose inputs stand for some operands."""
+        """Results of a rule for a node, whose inputs stand for some operands."""
         if rule.whole:
             return rule.write(self.beside(node.inputs, operands), node)
         return rule.write(node.op, node, *operands)

@@ -125,7 +125,7 @@ class TgLinker(VMLinker):
         return vm, inputs, outputs, thunks, order
 
     def report(self) -> Report:
-        """What became of the nodes of the graph that was linked."""
+        """Report on the nodes of the graph that was linked."""
         parts, left = self.made
         regions = {node.op for node in parts.graph.apply_nodes if isinstance(node.op, Region)}
         entries = [Entry(name_of(n), n, place_of(n), reason=left.get(n, "")) for n in self.fgraph.toposort()]

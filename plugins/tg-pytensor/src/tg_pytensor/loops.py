@@ -74,7 +74,7 @@ class Loop:
         return [*end["rewritten"], *ends, *end["carried"]]
 
     def _start(self) -> dict[str, Any]:
-        """What is carried before the first step."""
+        """State that is carried before the first step."""
         start = {
             "step": tg.as_variable(0), "rewritten": self.rewritten, "windows": self.windows, "carried": self.carried
         }  # fmt: skip

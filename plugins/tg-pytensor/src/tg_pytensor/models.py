@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ConvertedModel:
-    """What tg knows of a model of PyMC: the density of its parameters, transformed as PyMC samples them.
+    """A model of PyMC as tg knows it: the density of its parameters, transformed as PyMC samples them.
 
     The variables of PyTensor that have values, such as those of `pm.Data`, are shared variables here, too, which keep
     values of their own: `refresh` takes what PyTensor's have now.
@@ -115,7 +115,7 @@ class ConvertedModel:
 
     @property
     def size(self) -> int:
-        """How many continuous parameters there are."""
+        """Number of continuous parameters."""
         return sum(math.prod(self._lengths[x.name]) for x in self.continuous)
 
     def _pieces(self, vector: tg.Variable) -> list[tg.Variable]:

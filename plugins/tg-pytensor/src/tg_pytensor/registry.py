@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Rule(NamedTuple):
-    """How nodes of an op are converted.
+    """Conversion rule of the nodes of an op.
 
     Of a plain rule, `rule(op, node, *operands)` gives the results for operands that have been converted. One that is
     `whole` is `rule(conversion, node)`, for which those operands have been converted that `needs` says: all, or the

@@ -1,4 +1,4 @@
-"""What of a program of PyTensor converts, what does not and why, and where the user made it."""
+"""Report on a program of PyTensor: what converts, what does not and why, and where the user made it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Entry(NamedTuple):
 
 @final
 class Report:
-    """What becomes of the nodes of a program; `print` it, or read its `entries`, `left` and `counts`.
+    """Report on the nodes of a program; `print` it, or read its `entries`, `left` and `counts`.
 
     Args:
         title: the program's name.
@@ -63,7 +63,7 @@ class Report:
 
     @property
     def converted(self) -> int:
-        """How many nodes convert."""
+        """Number of nodes that convert."""
         return len(self.entries) - len(self.left)
 
     @property
@@ -114,7 +114,7 @@ class Report:
         return f"{counted} ({', '.join(f'{name} {n - left[name]} of {n}' for name, n in kinds.items())})"
 
     def _tables(self) -> list[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
-        """What does not convert, where anything does not, and counts: the columns and rows of each."""
+        """Tables of what does not convert, where anything does not, and of counts: the columns and rows of each."""
         tables: list[tuple[tuple[str, ...], list[tuple[str, ...]]]] = []
         if self.left:
             rows = [(e.op, e.reason.splitlines()[0], e.place, e.part) for e in self.left]
@@ -131,7 +131,7 @@ NUMBERS = ("nodes", "left")
 
 
 def kind(entry: Entry) -> str:
-    """What sort of a model's parts a node is for."""
+    """Kind of a model's parts that a node is for."""
     return entry.part.partition(" ")[0]
 
 
@@ -213,7 +213,7 @@ def surveyed(title: str, parts: Iterable[tuple[str, str, Variable]]) -> Report:
 
 
 def parts_of(model: Any) -> Iterable[tuple[str, str, Variable]]:
-    """What is wanted of a model of PyMC: the density of each variable, values of parameters, and draws."""
+    """Wanted parts of a model of PyMC: the density of each variable, values of parameters, and draws."""
     variables = [*model.free_RVs, *model.observed_RVs, *model.potentials]
     with config.change_flags(traceback__limit=0):  # no line of what PyMC makes now is the user's
         densities = model.logp(vars=variables, sum=False)
@@ -227,7 +227,7 @@ def parts_of(model: Any) -> Iterable[tuple[str, str, Variable]]:
 
 
 def report(program: Any, outputs: Any = None) -> Report:
-    """What of a program of PyTensor converts, what does not and why, and where the user made it.
+    """Report what of a program of PyTensor converts, what does not and why, and where the user made it.
 
     Nothing is raised for what does not convert. Graphs inside of ops are looked into.
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ScalarNode:
-    """What rules of scalar ops read of a node: the op and the dtypes of operands and results, here of arrays."""
+    """View of a node that rules of scalar ops read: the op and the dtypes of operands and results, here of arrays."""
 
     def __init__(self, op: Any, node: Any) -> None:
         self.op, self.inputs, self.outputs = op, node.inputs, node.outputs

@@ -1,4 +1,4 @@
-"""What shared variables hold after a call: PyTensor's default updates, and generators after their draws."""
+"""Values of shared variables after a call: PyTensor's default updates, and generators after their draws."""
 
 from __future__ import annotations
 

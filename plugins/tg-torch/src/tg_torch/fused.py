@@ -1,4 +1,4 @@
-"""What PyTorch does in one pass where core has several ops: ops that `tg_torch.lower` puts in, and their rules."""
+"""Ops that PyTorch does in one pass where core has several: those that `tg_torch.lower` puts in, and their rules."""
 
 from __future__ import annotations
 

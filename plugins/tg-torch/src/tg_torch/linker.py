@@ -159,7 +159,7 @@ def funcify_linker(options: Options, *, steps: bool = False) -> FuncifyLinker:
 
 
 def _place(options: Options) -> Place:
-    """What the rules are told beside their operands."""
+    """Arguments of the rules beside their operands."""
     return Place(CPU if options.device is None else find_device(options.device), options.compile)
 
 

@@ -1,4 +1,4 @@
-"""What the rules must know beside their operands: the device of a program, and whether it is being traced."""
+"""Context of the rules beside their operands: the device of a program, and whether it is being traced."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def ordered(x: torch.Tensor) -> torch.Tensor:
 
 
 def unordered(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """What `ordered` made, as it was; for other dtypes than the three as it is."""
+    """Inverse of `ordered`; for other dtypes than the three, x as it is."""
     return (x ^ HIGHEST[dtype]).view(dtype) if dtype in SIGNED else x
 
 

@@ -18,7 +18,7 @@ def _invert(x: Any) -> Any:
 
 
 def _left(x: int, places: int) -> int:
-    """What Python gives, with places that no dtype has left out; the kit wraps it."""
+    """Python's left shift, with the places that no dtype has left out; the kit wraps it."""
     return x << min(places, 64) if places >= 0 else 0
 
 

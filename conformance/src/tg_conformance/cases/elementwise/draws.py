@@ -38,7 +38,7 @@ def normal(word: int) -> float:
 
 
 def words(own: int) -> Iterator[int]:
-    """What comes after the own bits."""
+    """The words that follow an element's own bits."""
     return (threefry(own, k) for k in itertools.count(1))
 
 
@@ -207,7 +207,7 @@ def _one_by_one(method: Callable[..., float], *arrays: Any) -> Any:
 
 
 def _size(method: Callable[..., float]) -> Callable[..., Any]:
-    """What rounding is relative to: a logarithm's error is that of what it is exponentiated to."""
+    """The magnitude to which rounding is relative: a logarithm's error is that of the number it is exponentiated to."""
 
     def of(*arrays: Any) -> Any:
         y = np.abs(_one_by_one(method, *arrays))
@@ -238,7 +238,7 @@ def _draws(function: Any) -> Case:
 
 
 def _slope(a: float, y: float) -> float:
-    """How far a gamma draw moves with its shape: -(dP/da) / (dP/dy), by mpmath."""
+    """The derivative of a gamma draw in its shape: -(dP/da) / (dP/dy), by mpmath."""
     with mpmath.workdps(30):
         in_shape = mpmath.diff(lambda s: mpmath.gammainc(s, 0, y, regularized=True), mpmath.mpf(a))
         density = mpmath.exp((a - 1) * mpmath.log(y) - y - mpmath.loggamma(a))

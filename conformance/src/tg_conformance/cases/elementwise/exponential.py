@@ -28,7 +28,7 @@ def _softplus(x: Any) -> Any:
 
 
 def _power_size(function: Any) -> Any:
-    """What the argument's rounding makes of an exponential, which matters where the argument is complex."""
+    """The condition of an exponential in the rounding of its argument, which matters where the argument is complex."""
     return lambda x: np.abs(function(x)) * (1 + np.abs(x) * (x.dtype.kind == "c"))
 
 

@@ -58,7 +58,7 @@ def wrapped(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 class Facts(NamedTuple):
-    """What a family says of a function beside its oracle."""
+    """A family's facts of a function beside its oracle."""
 
     oracle: Oracle
     domains: Sequence[tuple[float, float]] | None = None  # of each operand; the record's unless given
@@ -190,7 +190,7 @@ def _operand(fn: ElementwiseFunction, k: int, shape: tuple[str, ...], **facts: A
 
 
 def _conditions(fn: ElementwiseFunction) -> int:
-    """How many of the first operands are conditions, where others are not."""
+    """The number of leading operands that are conditions, where others are not."""
     if fn.arity == 1:
         return 0
     try:
@@ -229,7 +229,7 @@ class Once:
         self.oracle = oracle
 
     def __call__(self, *arrays: Array) -> Array | None:
-        """What the oracle says of arrays of one shape."""
+        """The oracle's values for arrays of one shape."""
         size = arrays[0].size
         rows = [np.ascontiguousarray(x).view(np.uint8).reshape(size, x.itemsize) for x in arrays]
         _, first, back = np.unique(np.concatenate(rows, axis=1), axis=0, return_index=True, return_inverse=True)

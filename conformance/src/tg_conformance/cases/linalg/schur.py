@@ -20,7 +20,7 @@ NAN: Final = float("nan")
 
 
 def eigen_parts(a: Any) -> Any:
-    """What is left of a V - V diag(w), the lengths of vectors, and sums over values, in whatever order these are."""
+    """The residual a V - V diag(w), lengths of vectors, and sums over values, in whatever order these are."""
     w, v = tg.linalg.eig(a)
     rest = tg.abs(a @ v - v * w[..., None, :])
     alone = tg.linalg.eigvals(a)

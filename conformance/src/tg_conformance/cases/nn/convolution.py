@@ -74,7 +74,7 @@ def transposed(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Any:
-    """What each entry of x adds to the results: a copy of the kernel."""
+    """Transposed convolution: each entry of x adds a copy of the kernel to the results."""
     axes = x.ndim - 2
     s, d, p, m = (each(v, axes) for v in (stride, dilation, padding, more))
     kernel = w.shape[2:]

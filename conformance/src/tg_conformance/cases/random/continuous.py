@@ -31,7 +31,7 @@ def _between(u: Any, low: Any, high: Any) -> Any:
 
 
 def _standard(u: Any) -> tuple[Any, ...]:
-    """What the quantiles of the distributions make of uniform numbers, none of which is near 0 or 1."""
+    """The quantiles of the distributions at uniform numbers, none of which is near 0 or 1."""
     t = 2 * u + (2.0**-53 - 1)
     c = u * (1 - 2.0**-52) + 2.0**-52
     return (

@@ -98,7 +98,7 @@ class Debugger:
         return self._setting.choice.name
 
     def _failure(self, arrays: Sequence[Array]) -> Exception | None:
-        """What the reference raises for the expression as it was written."""
+        """The exception that the reference raises for the expression as it was written."""
         try:
             interpret(self._start, arrays)
         except Exception as error:  # noqa: BLE001 (whatever an op raises)
@@ -189,7 +189,7 @@ class Debugger:
         return report.leave_out(entry.name) if entry.name in self._about else None
 
     def _check_outputs(self, values: Values) -> None:
-        """Where every rewrite was exact, the outputs must be those of the expression as it was written."""
+        """Require outputs to be those of the expression as it was written where every rewrite was exact."""
         if all(self._kind(e) == EXACT for e in self._journal.entries):
             for k, (v, w) in enumerate(zip(self._outputs, self._journal.outputs, strict=True)):
                 mismatch = broken(EXACT, (v,), (w,), values)
@@ -213,7 +213,7 @@ class Debugger:
                 raise DebugError(message(text, *rows, hint=report.leave_out(one.name)))
 
     def _owed(self, values: Values) -> Callable[[], list[Array]]:
-        """What the outputs owe to rounding, worked out when somebody asks."""
+        """The rounding that the outputs owe, worked out when somebody asks."""
 
         @functools.cache
         def owed() -> list[Array]:

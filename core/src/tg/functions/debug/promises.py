@@ -1,4 +1,4 @@
-"""What the class of a rewrite promises of the values before and after it, and where they break the promise."""
+"""Promises of a rewrite's class about the values before and after it, and the places where they are broken."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Difference(NamedTuple):
 
 
 def broken(kind: str, old: Sequence[Variable], new: Sequence[Variable], values: Values) -> Difference | None:
-    """Where a replacement breaks the promise of its class for the values of a call; None where it does not."""
+    """The place where a replacement breaks the promise of its class for a call's values; None where it does not."""
     for k, (v, w) in enumerate(zip(old, new, strict=True)):
         before, after = np.asarray(values.of(v)), np.asarray(values.of(w))
         if before.dtype != after.dtype or before.shape != after.shape:
@@ -61,7 +61,7 @@ def difference(result: int, before: Array, after: Array, wrong: Array) -> Differ
 
 
 def bits(before: Array, after: Array) -> Array:
-    """Where two arrays are not the same bit for bit, all NaNs being one value."""
+    """The mask of elements that are not the same bit for bit, all NaNs being one value."""
     if not is_inexact(before):
         return np.asarray(before != after)
     if before.dtype.kind == "c":
@@ -71,7 +71,7 @@ def bits(before: Array, after: Array) -> Array:
 
 
 def same(before: Array, after: Array) -> Array:
-    """Where two arrays are equal, zeros of both signs being one value, and all NaNs."""
+    """The mask of elements that are equal, zeros of both signs being one value, and all NaNs."""
     x, y = wide(before), wide(after)
     if not is_inexact(before):
         return np.asarray(x == y)
@@ -148,7 +148,7 @@ def within(
 
 
 def close(before: Array, after: Array, gap: Array) -> Array:
-    """Where two arrays differ by no more than a few times what rounding moves them."""
+    """The mask of elements that differ by no more than a few times what rounding moves them."""
     x, y = wide(before), wide(after)
     info = limits(before.dtype)
     with np.errstate(all="ignore"):

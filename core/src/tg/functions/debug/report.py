@@ -23,7 +23,7 @@ OPERANDS: Final = 6  # how many a message shows
 
 
 def difference_rows(mismatch: Difference) -> Rows:
-    """Where two values differ first, and both."""
+    """The first place where two values differ, and both values."""
     where = f"{list(mismatch.place)}, " if mismatch.place else ""
     count = f"{mismatch.many} of {mismatch.size} element{'s' * (mismatch.size != 1)}"
     return [
@@ -55,7 +55,7 @@ def element(array: Array, index: tuple[int, ...] | None) -> str:
 
 
 def place_in(array: Array, index: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Where an operand that broadcasts is read for an element of the result."""
+    """The index at which an operand that broadcasts is read for an element of the result."""
     if array.ndim > len(index):
         return None
     tail = index[len(index) - array.ndim :]
@@ -75,7 +75,7 @@ def place(loc: Loc | None) -> Rows:
 
 
 def output_rows(frozen: FrozenGraph, k: int) -> Rows:
-    """Which output of a program, and the user's line."""
+    """The output of a program by number, and the user's line."""
     number = frozen.outputs[k]
     rows = [("output", f"{k}, %{number}")]
     for n, node in enumerate(frozen.nodes):

@@ -1,4 +1,4 @@
-"""What values owe to rounding: they are computed again with every rounding made anew, at random.
+"""Rounding errors of values: they are computed again with every rounding made anew, at random.
 
 Where the results stay near one another, so must those of any formula that is the same in exact arithmetic; no constant
 tolerance knows how a formula amplifies what it is given.
@@ -120,7 +120,7 @@ def _terms(op: Op, operands: Sequence[Array]) -> list[Array] | None:
 
 
 def _length(operands: Sequence[Array], result: Array) -> float:
-    """How many terms each element of a result has, as far as their errors can add up."""
+    """The number of terms of each element of a result, as far as their errors can add up."""
     count = max(x.size for x in operands) / max(result.size, 1)
     return float(min(count, CHANCE * np.sqrt(count), MOST / limits(result.dtype).eps)) / SAFETY
 
@@ -145,7 +145,7 @@ def _signs(shape: tuple[int, ...], rng: np.random.Generator) -> Array:
 
 
 def left_range(op: Op, operands: Sequence[Array], results: Sequence[Array]) -> list[Array]:
-    """Where results of finite operands are infinite, subnormal though no operand is, or 0 though none is 0."""
+    """Masks of results of finite operands that are infinite, subnormal though no operand is, or 0 though none is 0."""
     masks = []
     for y in results:
         if not is_inexact(y) or not y.size:

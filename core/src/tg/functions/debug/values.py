@@ -27,7 +27,7 @@ NEAR: Final = 400  # values below a replacement that are looked at to find what 
 
 @final
 class Values:
-    """What variables are for given values of the inputs below them."""
+    """Values of variables for given values of the inputs below them."""
 
     def __init__(self, inputs: Sequence[Variable], arrays: Sequence[Array]) -> None:
         self._leaves = {id(v): a for v, a in zip(inputs, arrays, strict=True)}
@@ -100,7 +100,7 @@ class Region(NamedTuple):
 
 
 def regions(old: Sequence[Variable], new: Sequence[Variable]) -> tuple[Region, Region]:
-    """What is below the replaced values alone, and below the replacement alone."""
+    """The regions below the replaced values alone, and below the replacement alone."""
     first, second = _near(old), _near(new)
     common = [v for v in first.values() if id(v) in second]
     roots = {id(v) for v in old}
@@ -140,7 +140,7 @@ def _region(roots: Sequence[Variable], common: Sequence[Variable], frontier: set
 
 
 def spread(values: Values, region: Region, roots: Sequence[Variable], runs: int) -> list[Array]:
-    """How far rounding inside a region can move the values of some roots."""
+    """The largest distance by which rounding inside a region can move the values of some roots."""
     rng = np.random.default_rng(0)
     base = [np.asarray(values.of(v)) for v in roots]
     size = [np.zeros(y.shape) for y in base]
@@ -155,7 +155,7 @@ def spread(values: Values, region: Region, roots: Sequence[Variable], runs: int)
 
 
 def out_of_range(values: Values, region: Region, root: Variable) -> Array:
-    """Where a value comes of one that has left the range of its dtype inside a region, or at its edge."""
+    """The mask of elements that come of one that has left the range of its dtype inside a region, or at its edge."""
     flags: dict[tuple[int, int], Array] = {}
     for v in region.leaves:
         if v.apply is not None and (id(v.apply), v.index) not in flags:
@@ -176,7 +176,7 @@ def out_of_range(values: Values, region: Region, root: Variable) -> Array:
 
 
 def tainted(op: Op, operands: Sequence[Array], flags: Sequence[Array | None], k: int, result: Array) -> Array:
-    """Which elements of a result are made of flagged ones of the operands."""
+    """The mask of elements of a result that are made of flagged ones of the operands."""
     marked = [f for f in flags if f is not None and f.any()]
     if not marked:
         return np.zeros(result.shape, bool)
@@ -197,7 +197,7 @@ def _flags_moved(x: Array, flagged: Array | None) -> Array:
 
 
 def gap(before: Array, after: Array) -> Array:
-    """How far two arrays are from one another: 0 where equal, infinite where only one is NaN or infinite."""
+    """The distance of two arrays from one another: 0 where equal, infinite where only one is NaN or infinite."""
     if not is_inexact(before):
         return np.where(before == after, 0.0, np.inf)
     x, y = wide(before), wide(after)

@@ -254,7 +254,7 @@ class _Body:
         return Descriptor(error, text, hint, inner, stated, told)
 
     def _told(self) -> tuple[int, ...]:
-        """Which of the user's steps the steps of a loop are: a stride and a start, or nothing."""
+        """The user's steps that the steps of a loop are: a stride and a start, or nothing."""
         at, steps = self.tokens.at, self.values.field()
         if not (isinstance(steps, tuple) and len(steps) in (0, 2) and all(type(n) is int for n in steps)):
             raise self.tokens.refusal(at, f"found {steps!r}, needed a stride and a start, or ()")

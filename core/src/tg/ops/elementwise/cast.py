@@ -46,7 +46,7 @@ class Cast(Op):
         return (convert(x, self.dtype),)
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
-        """What the elements keep in the other dtype."""
+        """The facts that the elements keep in the other dtype."""
         return (of_cast(inputs[0], self.dtype),)
 
     def pullback(

@@ -313,7 +313,7 @@ def _binomial(n: Variable, p: Variable, own: Variable) -> Variable:
 
 
 def _few_chosen(n: Variable, k: Variable, s: Variable, own: Variable, going: Variable) -> Variable:
-    """How many of s < 10 chosen ones are among k of n things, k <= n / 2: the roles of both are the same."""
+    """The number of s < 10 chosen ones among k of n things, k <= n / 2: the roles of both are the same."""
 
     def step(going: Any, j: Any, p: Any) -> tuple[Any, ...]:
         p = where(going, p * (n - k - j) / (n - j), p)

@@ -1,4 +1,4 @@
-"""How facts pass through functions of elements: what a record says in its `facts=`.
+"""Propagation of facts through functions of elements: what a record says in its `facts=`.
 
 Each is a function of the operands that gives names of `tg.graph.facts`; what is always true of the dtype, and what
 follows from other facts, need not be said. Floating numbers round, underflow and have signed zeros; integers wrap.

@@ -74,7 +74,7 @@ def zeros_beside(rows: Variable, columns: Variable) -> frozenset[str]:
 
 
 def _numbers(v: Variable) -> Numbers | None:
-    """What a vector or a matrix counts, one row or one column of that being the numbers from some start on."""
+    """The numbers that a vector or matrix counts, one row or one column of it being the numbers from some start on."""
     expand, arange, shifts = _ops()
     axis = -1 if v.type.ndim == 1 else 0
     start = 0
@@ -101,7 +101,7 @@ def _numbers(v: Variable) -> Numbers | None:
 
 
 def _counted(data: Array) -> tuple[int, int, int] | None:
-    """What a constant that is a vector, or of one row or column, counts, whose numbers were folded."""
+    """The numbers that a constant counts, being a vector, or of one row or column, whose numbers were folded."""
     if data.ndim not in (1, 2) or (data.ndim == 2 and 1 not in data.shape) or not 0 < data.size <= MOST_COUNTED:
         return None
     row = data.reshape(-1)

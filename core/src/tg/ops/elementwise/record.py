@@ -79,7 +79,7 @@ LONG: Final = 5.0
 
 
 class _Documentation:
-    """What `help` shows: of the class its own text, of a function the sentence of its record."""
+    """The text that `help` shows: of the class its own text, of a function the sentence of its record."""
 
     def __init__(self, text: str | None) -> None:
         self.text = text

@@ -30,7 +30,7 @@ def _sinc(x: np.ndarray[Any, Any]) -> Any:
 
 
 def _sinc_loops(kinds: Any) -> Any:
-    """Those of floats; NumPy has pi times the integers in float64."""
+    """The loops of floats; NumPy has pi times the integers in float64."""
     return real_floating(tuple("float64" if k in ("bool", bool) or is_integer(k) else k for k in kinds))
 
 

@@ -100,7 +100,7 @@ class SolveBanded(Op):
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
-        """That of b solves with the transpose; that of a is the product with x, in the band."""
+        """The pullback of b solves with the transpose; that of a is the product with x, in the band."""
         (ab, _), (x, _), (dx, _) = inputs, outputs, cotangents
         if dx is None:
             return (None, None)
@@ -182,7 +182,7 @@ class SolvehBanded(Op):
 
 
 def _rows(ab: Variable, below: int, above: int) -> Variable:
-    """What each row of the matrices has in its band, from the lowest diagonal on.
+    """The entries of each row of the matrices in its band, from the lowest diagonal on.
 
     Shapes:
         ab (..., w, n) -> (n, ..., w)
@@ -249,7 +249,7 @@ def _eliminated(rows: Variable, b: Variable, below: int) -> tuple[Variable, Vari
 
 
 def _size(x: Variable) -> Variable:
-    """What pivots are chosen by: the sum of the magnitudes of the parts."""
+    """The size by which pivots are chosen: the sum of the magnitudes of the parts."""
     return add(absolute(real(x)), absolute(imag(x))) if is_complex(x.type.dtype) else absolute(x)
 
 
@@ -343,7 +343,7 @@ def band_of(a: Variable, below: int, above: int) -> Variable:
 
 
 def shifted(x: Variable, k: int) -> Variable:
-    """What stands k places further on along the last axis; zeros where nothing does."""
+    """The elements k places further on along the last axis; zeros where there are none."""
     if not k:
         return x
     n = x.shape[-1]

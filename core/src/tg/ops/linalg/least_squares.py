@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class LstsqResult(NamedTuple):
-    """What `lstsq` gives."""
+    """The result of `lstsq`."""
 
     x: Any
     residuals: Any
@@ -86,7 +86,7 @@ class Pinv(Op):
 
 
 def limit(a: Variable, s: Variable, rcond: Any) -> Variable:
-    """What singular values count as 0 up to."""
+    """Cutoff up to which singular values count as 0."""
     most = Reduce(maximum, (-1,), True)(s)
     if rcond is not None:
         return multiply(most, numpy_dtype(s.type.dtype).type(rcond))

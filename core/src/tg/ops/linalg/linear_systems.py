@@ -109,7 +109,7 @@ class Solve(Op):
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
-        """That of b solves with the transpose, by the same factors; that of a is the product with x."""
+        """The pullback of b solves with the transpose, by the same factors; that of a is the product with x."""
         (a, _), (x, _), (dx, _) = inputs, outputs, cotangents
         if dx is None:
             return (None, None)
@@ -190,7 +190,7 @@ class Inv(Op):
 
 
 def without_nan(a: Array) -> tuple[Array | None, Array]:
-    """Which matrices have a NaN, or None, and all of them, identities in the place of these.
+    """The mask of matrices that have a NaN, or None, and all of them, identities in the place of these.
 
     Of [[nan, 1], [1, 1]] OpenBLAS finds a pivot of 0, of [[nan, 2], [3, 1]] a solution with one number.
     """

@@ -92,7 +92,7 @@ def _roots(form: Variable) -> tuple[Variable, Variable]:
     limit = numpy_dtype(kind).type(LARGEST)
 
     def far(form: Variable) -> Variable:
-        """Which are not, in the norm of columns."""
+        """The mask of matrices that are not near the identity, in the norm of columns."""
         columns = reduce_sum(absolute(subtract(form, identities(form))), (-2,))
         return greater(max_of(columns, -1, initial=0), limit)
 

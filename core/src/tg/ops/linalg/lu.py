@@ -144,7 +144,7 @@ def ordered(x: Variable, order: Variable) -> Variable:
 
 
 def unordered(x: Variable, order: Variable) -> Variable:
-    """What `ordered` undoes."""
+    """The inverse of `ordered`."""
     return ordered(x, ArgSort(-1)(order))
 
 

@@ -1,4 +1,4 @@
-"""What the ops of linear algebra share: matrices in LAPACK's dtypes, their triangles, checks of what they report."""
+"""Matrices for the ops of linear algebra: in LAPACK's dtypes, their triangles, checks of what they report."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def halved_diagonal(a: Variable) -> Variable:
 
 
 def on_diagonal(a: Variable) -> Variable:
-    """Which elements of a matrix lie on the diagonal."""
+    """The mask of elements of a matrix that lie on the diagonal."""
     rows, columns = (iota(a.shape[k]) for k in (-2, -1))
     return equal(expand_dims_at(rows, (-1,)), expand_dims_at(columns, (-2,)))
 

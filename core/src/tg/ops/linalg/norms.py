@@ -79,7 +79,7 @@ def cond(x: Any, p: Any = None) -> Variable:
 
 
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Variable:
-    """How many singular values of matrices are above a limit.
+    """The number of singular values of matrices that are above a limit.
 
     Args:
         tol: the limit; unless given, `rtol` times the largest one.

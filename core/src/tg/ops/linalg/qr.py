@@ -31,7 +31,7 @@ MODES: Final = ("reduced", "complete")
 
 
 class QRResult(NamedTuple):
-    """What `qr` gives."""
+    """The result of `qr`."""
 
     Q: Any
     R: Any

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class EigResult(NamedTuple):
-    """What `eig` gives."""
+    """The result of `eig`."""
 
     eigenvalues: Any
     eigenvectors: Any
@@ -198,7 +198,7 @@ class Eigvals(Op):
         return tuple(performed(a, types, lambda x: (np.array(np.linalg.eigvals(x), kind),)))
 
     def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
-        """Those of `Eig`."""
+        """The eigenvalues of `Eig`."""
         w, _, info = Eig(self.raises)(*inputs)
         return w, info
 

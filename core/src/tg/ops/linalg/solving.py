@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 class SlogdetResult(NamedTuple):
-    """What `slogdet` gives."""
+    """The result of `slogdet`."""
 
     sign: Any
     logabsdet: Any

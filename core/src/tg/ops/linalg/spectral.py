@@ -55,14 +55,14 @@ ROUNDING: Final = 4.0
 
 
 class EighResult(NamedTuple):
-    """What `eigh` gives."""
+    """The result of `eigh`."""
 
     eigenvalues: Any
     eigenvectors: Any
 
 
 class SVDResult(NamedTuple):
-    """What `svd` gives."""
+    """The result of `svd`."""
 
     U: Any
     S: Any
@@ -70,7 +70,7 @@ class SVDResult(NamedTuple):
 
 
 def performed(a: Array, types: Sequence[TensorType], function: Callable[[Array], tuple[Array, ...]]) -> list[Array]:
-    """What a function of NumPy's gives, matrix by matrix where one fails; NaN for what is not finite; and info."""
+    """The results of a function of NumPy's, matrix by matrix where one fails; NaN for what is not finite; and info."""
     info = info_of(a)
     finite = np.asarray(np.isfinite(a).all((-2, -1)))
     matrices = np.where(finite[..., None, None], a, 0).astype(a.dtype)
@@ -218,7 +218,7 @@ class Eigvalsh(Op):
         return tuple(performed(np.tril(a), types, lambda x: (np.linalg.eigvalsh(x, "L"),)))
 
     def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
-        """Those of `Eigh`."""
+        """The eigenvalues of `Eigh`."""
         w, _, info = Eigh(self.raises)(*inputs)
         return w, info
 
@@ -360,7 +360,7 @@ class Svdvals(Op):
         return tuple(performed(a, types, lambda x: (np.linalg.svd(x, compute_uv=False),)))
 
     def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
-        """Those of `SVD`."""
+        """The singular values of `SVD`."""
         _, s, _, info = SVD(False, self.raises)(*inputs)
         return s, info
 

@@ -107,7 +107,7 @@ class SolveTriangular(Op):
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
-        """That of b solves with the transpose; that of a is the product with x, in the triangle that is read."""
+        """The pullback of b solves with the transpose; that of a is the product with x, in the triangle read."""
         (a, _), (x,), (dx,) = inputs, outputs, cotangents
         if dx is None:
             return (None, None)

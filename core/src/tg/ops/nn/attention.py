@@ -69,7 +69,7 @@ class MaskedSoftmax(Shares):
 
 
 class Attending(Op):
-    """What attention and its gradient have in common: which keys a query sees, and their weights."""
+    """The common part of attention and its gradient: which keys a query sees, and their weights."""
 
     is_causal: bool = False
     is_grouped: bool = False
@@ -104,7 +104,7 @@ class Attending(Op):
         return lead
 
     def scores(self, q: Variable, k: Variable, masks: Sequence[Variable]) -> Variable:
-        """What the weights are the softmax of: scale q k' + mask, -inf where a key takes no part."""
+        """The scores, of which the weights are the softmax: scale q k' + mask, -inf where a key takes no part."""
         scores: Variable = MatMul()(self._scaled(q), matrix_transpose(k))
         chosen = [m for m in masks if m.type.dtype == "bool"]
         if len(chosen) < len(masks):
@@ -123,7 +123,7 @@ class Attending(Op):
         return _in_groups(q, k, v, masks) if self.is_grouped else [q, k, v, *masks]
 
     def in_heads(self, x: Variable, like: Variable) -> Variable:
-        """What has been found for queries in groups, by the heads that these have; in the dtype of `like`."""
+        """Results for queries in groups, by the heads that these have; in the dtype of `like`."""
         if self.is_grouped:
             x = reshape(x, (*x.shape[:-4], like.shape[-3], *x.shape[-2:]))
         return cast_variable(x, like.type.dtype)

@@ -64,7 +64,7 @@ class Convolution(Op):
     has_expansion = True
 
     def size_operands(self, count: int) -> range:
-        """Where windows begin, and how many there are."""
+        """The operands for where windows begin, and how many there are."""
         return range(2, count)
 
     def numbers(self, rest: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

@@ -168,7 +168,7 @@ def _scaled(
 
 
 def _fans(what: str, lengths: tuple[int, ...], in_axis: Any, out_axis: Any, batch_axis: Any) -> tuple[float, float]:
-    """How many inputs and outputs an element has."""
+    """The numbers of inputs and outputs that an element has."""
     if in_axis == -2 and len(lengths) < 2:
         text = f"{what}: shape: found {lengths}, needed at least two axes, or in_axis="
         raise ShapeError(message(text, hint=f"tg.nn.init.{'zeros' if not lengths else 'normal'} takes any shape"))

@@ -58,7 +58,7 @@ class MaxPool(Op):
     has_expansion = True
 
     def size_operands(self, count: int) -> range:
-        """How many windows there are."""
+        """The operands for how many windows there are."""
         return range(1, count)
 
     def numbers(self, rest: Sequence[Any]) -> tuple[Any, ...]:

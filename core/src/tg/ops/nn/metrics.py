@@ -91,7 +91,7 @@ def _fitting(what: str, labels: Variable, scores: Variable, place: int) -> Varia
 
 
 def confusion_matrix(x: Any, labels: Any, classes: Any) -> Variable:
-    """How often each class, along columns, is found for each label, along rows.
+    """The number of times that each class, along columns, is found for each label, along rows.
 
     Args:
         x: classes, of the shape of the labels.

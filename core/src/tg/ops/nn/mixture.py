@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Routing(NamedTuple):
-    """Where tokens go: which slots of which experts they fill, by what weights results come back, and the loss."""
+    """The routing of tokens: which slots of which experts they fill, by what weights results return, and the loss."""
 
     dispatch: Variable
     combine: Variable

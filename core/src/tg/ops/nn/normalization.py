@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class OfChannels(Op):
-    """What batch norm and its gradient have in common: the channels lie along `axis`."""
+    """The common part of batch norm and its gradient: the channels lie along `axis`."""
 
     axis: int
     eps: float
@@ -48,7 +48,7 @@ class OfChannels(Op):
         return tuple(k for k in range(-x.type.ndim, 0) if k != self.axis)
 
     def beside(self, v: Variable, x: Variable) -> Variable:
-        """What there is of each channel, with the axes of x."""
+        """The values of each channel, with the axes of x."""
         over = self.over(x)
         return expand_dims_at(v, over) if over else v
 
@@ -198,7 +198,7 @@ def _or_zero(c: Variable, v: Variable) -> Variable:
 
 
 def _count(x: Variable, over: tuple[int, ...]) -> Variable:
-    """How many elements there are over some axes, in the dtype of x."""
+    """The number of elements over some axes, in the dtype of x."""
     return cast_variable(as_size_variable(product(tuple(x.shape[k] for k in over))), x.type.dtype)
 
 

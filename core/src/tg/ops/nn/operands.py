@@ -108,7 +108,7 @@ def multiple_of(what: str, x: Variable, axis: int, count: int) -> Variable:
 
 
 def need_lengths(what: str, lengths: Any, shape: Sequence[int | Length], n: int | Length) -> Variable:
-    """How much of an axis of n counts, in int64 and of a shape, of which it is made sure that it lies in [0, n].
+    """The number of entries that count on an axis of n, int64 of a shape, made sure to lie in [0, n].
 
     Raises:
         DtypeError: lengths are no integers.

@@ -155,7 +155,7 @@ def _sizes_of(what: str, size: Any, lengths: Sequence[Size]) -> list[Size]:
 
 
 def _spans(n: Size, size: Size) -> tuple[Variable, Variable]:
-    """Where the parts of an axis begin and end: i * n / size rounded down, and (i + 1) * n / size rounded up."""
+    """The bounds of the parts of an axis: i * n / size rounded down, and (i + 1) * n / size rounded up."""
     at, whole, parts = iota(size), as_size_variable(n), as_size_variable(size)
     first = floor_divide(multiply(at, whole), parts)
     last = floor_divide(add(multiply(add(at, np.int64(1)), whole), subtract(parts, np.int64(1))), parts)
@@ -356,7 +356,7 @@ def avg_pool3d(
 def lp_pool1d(
     x: Any, p: float, window: Any, stride: Any = None, *, ceil_mode: bool = False, layout: str = "NCW"
 ) -> Variable:
-    """What `lp_pool2d` is of windows of sequences.
+    """The `lp_pool2d` of windows of sequences.
 
     Shapes:
         x (n, c, w), or without n -> y (n, c, sizes)
@@ -386,7 +386,7 @@ def lp_pool2d(
 def lp_pool3d(
     x: Any, p: float, window: Any, stride: Any = None, *, ceil_mode: bool = False, layout: str = "NCDHW"
 ) -> Variable:
-    """What `lp_pool2d` is of windows of volumes.
+    """The `lp_pool2d` of windows of volumes.
 
     Shapes:
         x (n, c, d, h, w), or without n -> y (n, c, sizes)

@@ -109,7 +109,7 @@ def _in_floats(n: Size) -> Variable:
 
 
 def _nearest(n: Size, m: Size, convention: str) -> Variable:
-    """Which of n pixels each of m is: the one at its beginning, or around its middle."""
+    """The pixel of n that each of m is: the one at its beginning, or around its middle."""
     at, old, new = iota(m), as_size_variable(n), as_size_variable(m)
     if convention == "torch":
         return floor_divide(multiply(at, old), new)
@@ -118,7 +118,7 @@ def _nearest(n: Size, m: Size, convention: str) -> Variable:
 
 
 def _middles(n: Size, m: Size) -> Variable:
-    """Where the middles of m pixels lie among those of n, as float64."""
+    """The positions of the middles of m pixels among those of n, as float64."""
     at = add(cast_variable(iota(m), "float64"), 0.5)
     return subtract(multiply(at, divide(_in_floats(n), _in_floats(m))), 0.5)
 
@@ -283,7 +283,7 @@ def pixel_shuffle(x: Any, factor: int) -> Variable:
 
 
 def pixel_unshuffle(x: Any, factor: int) -> Variable:
-    """What `pixel_shuffle` makes, back: blocks of pixels as channels.
+    """The inverse of `pixel_shuffle`: blocks of pixels as channels.
 
     Shapes:
         x (..., c, h * factor, w * factor) -> y (..., c * factor**2, h, w)

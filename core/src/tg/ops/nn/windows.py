@@ -67,7 +67,7 @@ def gathered(x: Variable, at: Sequence[Variable]) -> Variable:
 
 
 def added(v: Variable, at: Sequence[Variable], lead: Sequence[Size], shape: Sequence[Size]) -> Variable:
-    """What `gathered` is the transpose of: each place of arrays of a shape has the sum of all that windows read there.
+    """The transpose of `gathered`: each place of arrays of a shape has the sum of all that windows read there.
 
     Shapes:
         v (lead..., k..., p...), at (k, p) for each length of the shape -> y (lead..., shape...)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Format(NamedTuple):
-    """How uniform numbers of a dtype are made, and its limits.
+    """Generation of uniform numbers of a dtype, and its limits.
 
     Args:
         bits: the dtype of the bits.

@@ -40,7 +40,7 @@ def _another(bits: Variable, number: int) -> Variable:
 
 @shape_by_name
 def poisson(key: Any, lam: Any = 1.0, *, shape: Any = None, dtype: object = "int64") -> Variable:
-    """How many events there are where lam are expected; -1 unless 0 <= lam < 2^63.
+    """Number of events where lam are expected; -1 unless 0 <= lam < 2^63.
 
     Args:
         shape: that of the draw; that of lam unless given.
@@ -60,7 +60,7 @@ def poisson(key: Any, lam: Any = 1.0, *, shape: Any = None, dtype: object = "int
 
 @shape_by_name
 def binomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: object = "int64") -> Variable:
-    """How many of n trials succeed, each with probability p; -1 unless n >= 0 and 0 <= p <= 1.
+    """Number of successes in n trials, each with probability p; -1 unless n >= 0 and 0 <= p <= 1.
 
     Args:
         shape: that of the draw; what the parameters broadcast to unless given.
@@ -76,7 +76,7 @@ def binomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: object = "in
 
 @shape_by_name
 def betabinom(key: Any, n: Any, a: Any, b: Any, *, shape: Any = None, dtype: object = "int64") -> Variable:
-    """How many of n trials succeed, with a probability of the beta distribution of a and b.
+    """Number of successes in n trials, with a probability of the beta distribution of a and b.
 
     Args:
         shape: that of the draw; what the parameters broadcast to unless given.
@@ -93,7 +93,7 @@ def betabinom(key: Any, n: Any, a: Any, b: Any, *, shape: Any = None, dtype: obj
 
 @shape_by_name
 def nbinom(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: object = "int64") -> Variable:
-    """How many trials fail before the n-th succeeds, each with probability p; -1 unless n >= 0 and 0 < p <= 1.
+    """Number of failures before the n-th success, of trials with success probability p; -1 unless n >= 0, 0 < p <= 1.
 
     The Poisson distribution of a mean that is gamma distributed: n need not be an integer.
 
@@ -112,7 +112,7 @@ def nbinom(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: object = "int6
 
 @shape_by_name
 def nbinom2(key: Any, mu: Any, alpha: Any, *, shape: Any = None, dtype: object = "int64") -> Variable:
-    """How many events there are where mu are expected, with the variance mu + mu**2 / alpha.
+    """Number of events where mu are expected, with the variance mu + mu**2 / alpha.
 
     The distribution of `nbinom` with n = alpha and p = alpha / (alpha + mu); of an infinite alpha that of `poisson`.
     The draw is -1 unless mu >= 0 and alpha > 0.
@@ -130,7 +130,7 @@ def nbinom2(key: Any, mu: Any, alpha: Any, *, shape: Any = None, dtype: object =
 
 @shape_by_name
 def geometric(key: Any, p: Any, *, shape: Any = None, dtype: object = "int64") -> Variable:
-    """How many trials there are up to the first success, each with probability p; -1 unless 0 < p <= 1.
+    """Number of trials up to the first success, each with probability p; -1 unless 0 < p <= 1.
 
     Args:
         shape: that of the draw; that of p unless given.
@@ -149,7 +149,7 @@ def geometric(key: Any, p: Any, *, shape: Any = None, dtype: object = "int64") -
 def hypergeometric(
     key: Any, ngood: Any, nbad: Any, nsample: Any, *, shape: Any = None, dtype: object = "int64"
 ) -> Variable:
-    """How many of nsample things are good, of ngood and nbad; -1 unless there are as many, and fewer than 2^32.
+    """Number of good ones among nsample of ngood good and nbad bad; -1 unless there are as many, and fewer than 2^32.
 
     Args:
         shape: that of the draw; what the parameters broadcast to unless given.

@@ -129,7 +129,7 @@ def permutation(key: Any, x: Any, axis: int = 0) -> Variable:
 
 
 def _population(what: str, x: Any, axis: int) -> tuple[int | Length, Variable | None, int]:
-    """How many things there are, and what they are unless they are the numbers from 0 on."""
+    """Number of things, and the things themselves unless they are the numbers from 0 on."""
     value = known_integer(x)
     array = None if isinstance(value, int | Length) else as_variable(value)
     if array is None or array.type.ndim == 0:

@@ -1,4 +1,4 @@
-"""What draws of own bits are given: parameters in float64, and 64 bits for each element."""
+"""Inputs of draws of own bits: parameters in float64, and 64 bits for each element."""
 
 from __future__ import annotations
 

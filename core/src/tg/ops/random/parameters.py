@@ -1,4 +1,4 @@
-"""What functions of random numbers are given: keys, shapes, dtypes, and parameters that broadcast to the shape."""
+"""Arguments of functions of random numbers: keys, shapes, dtypes, and parameters that broadcast to the shape."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def categorical(key: Any, p: Any = None, *, logits: Any = None, shape: Any = Non
 
 @shape_by_name
 def multinomial(key: Any, n: Any, pvals: Any, *, shape: Any = None, dtype: object = "int64") -> Variable:
-    """How many of n trials are of each category, as likely as its pvals; all -1 where there is no such distribution.
+    """Counts of each category in n trials, as likely as its pvals; all -1 where there is no such distribution.
 
     Args:
         pvals: probabilities along the last axis; they count relative to their sum.

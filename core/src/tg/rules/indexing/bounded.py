@@ -81,7 +81,7 @@ def _known_start(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _constant_place(start: int | Variable, n: Any) -> int | Variable:
-    """Where a constant index into an axis of length n is, before it is clamped; other starts as they are."""
+    """Position of a constant index into an axis of length n, before it is clamped; other starts as they are."""
     wrap = made_by(start, WrapIndex) if isinstance(start, Variable) else None
     if wrap is None:
         return start

@@ -1,4 +1,4 @@
-"""What is known of integers before they are computed: between which lengths they lie, and which vectors are steps."""
+"""Bounds on integers before they are computed: between which lengths they lie, and which vectors are steps."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _by_factor(term: tuple[Atom, int]) -> int:
 
 
 def _lower_bounds(atom: Atom, factor: int) -> Iterator[tuple[Number, ...]]:
-    """What `factor * atom` is at least, each time as the cases of which one holds."""
+    """Lower bounds of `factor * atom`, each time as the cases of which one holds."""
     is_plus = factor > 0
     if type(atom) is ScalarValue:
         owner: Any = atom.owner
@@ -114,7 +114,7 @@ def _lower_bounds(atom: Atom, factor: int) -> Iterator[tuple[Number, ...]]:
 
 
 def checked_value(v: Variable) -> Number | None:
-    """What a constant index is once it is counted from the start, if a check makes sure that it lies in its axis."""
+    """Value of a constant index once it is counted from the start, if a check makes sure that it lies in its axis."""
     if v.apply is None or type(v.apply.op) is not WrapIndex or v.apply.op.mode != "raise":
         return None
     i, n = v.apply.inputs

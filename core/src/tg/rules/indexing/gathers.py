@@ -119,7 +119,7 @@ def _transposed(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _written(node: Apply, outputs: Any) -> Variable | None:
-    """What was written at the same places, none of which repeats; or what was there, if none of them was written."""
+    """Values written at the same places, none of which repeats; or those before, if none of them was written."""
     op: Any = node.op
     y, *indices = node.inputs
     below = made_by(y, Scatter)
@@ -141,7 +141,7 @@ def _written(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _found_among(indices: Sequence[Variable], places: Sequence[Variable]) -> list[int] | None:
-    """Where each of some known positions stands last among others; [] if none does, None if only some do."""
+    """Last place of each of some known positions among others; [] if none is there, None if only some are."""
     wanted, others = (_positions(v) for v in (indices, places))
     if wanted is None or others is None:
         return None
@@ -229,5 +229,5 @@ RULES = (
 
 
 def _read_again(x: Variable, at: Variable) -> Variable:
-    """What was added at some places, read there: an example."""
+    """Values added at some places, read there: an example."""
     return Gather((-2,))(Scatter((-2,), add)(x, x[1:], at), at)  # type: ignore[no-any-return]

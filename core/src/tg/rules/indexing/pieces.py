@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Piece(NamedTuple):
-    """What is written, and where along one axis."""
+    """Values that are written, and their window along one axis."""
 
     axis: int
     window: Window
@@ -29,7 +29,7 @@ class Piece(NamedTuple):
 
 
 def _piece(node: Apply) -> Piece | None:
-    """What a write replaces, if it is in order along one axis and all along the others."""
+    """Piece that a write replaces, if it is in order along one axis and all along the others."""
     if node.op.fn is not None:  # type: ignore[attr-defined]
         return None
     windows = [(k, w) for k, w in enumerate(written_windows(node)) if w is not None]

@@ -34,14 +34,14 @@ SMALL: Final = 8  # positions that they may have together where the length is no
 
 
 class Read(NamedTuple):
-    """What is read of a value: a window of each axis, and the axes of one position that are dropped then."""
+    """Read of a value: a window of each axis, and the axes of one position that are dropped then."""
 
     windows: Windows
     axes: tuple[int, ...] = ()
 
     @property
     def key(self) -> object:
-        """What equal reads share."""
+        """Key that equal reads share."""
         return (all_keys(self.windows), self.axes)
 
     @property
@@ -50,20 +50,20 @@ class Read(NamedTuple):
         return not self.axes and all(w is None for w in self.windows)
 
     def of(self, v: Variable) -> Variable:
-        """What is read of a value."""
+        """Result of the read of a value."""
         y = read(v, self.windows)
         return Squeeze(self.axes)(y) if self.axes else y
 
 
 class Chosen(NamedTuple):
-    """What a gather reads of a value: the axes and the indices."""
+    """Read of a value by a gather: the axes and the indices."""
 
     axes: tuple[int, ...]
     indices: tuple[Variable, ...]
 
     @property
     def key(self) -> object:
-        """What equal reads share."""
+        """Key that equal reads share."""
         return (self.axes, tuple(map(id, self.indices)))
 
     @property
@@ -72,7 +72,7 @@ class Chosen(NamedTuple):
         return False
 
     def of(self, v: Variable) -> Variable:
-        """What is read of a value; it broadcasts along axes of which the value has one element."""
+        """Result of the read of a value; it broadcasts along axes of which the value has one element."""
         return gathered(v, self.axes, self.indices)
 
 
@@ -87,7 +87,7 @@ class Pushed(NamedTuple):
 
 @final
 class _Reads:
-    """What is read of each value of a graph."""
+    """Reads of each value of a graph."""
 
     def __init__(self, view: View, *, sums: bool) -> None:
         self.view, self.sums = view, sums
@@ -176,7 +176,7 @@ class _Reads:
                     self.add_use(v, 1)
 
     def build(self) -> dict[tuple[int, object], Variable]:
-        """What is read of each value that is computed only there."""
+        """Reads of each value that is computed only there."""
         built: dict[tuple[int, object], Variable] = {}
         for node in self.view.applies:
             for y in self.view.results(node):

@@ -1,4 +1,4 @@
-"""How a read of a result becomes reads of the operands, for each op: what of them is needed, and the op again."""
+"""Reads of a result as reads of the operands, for each op: what of them is needed, and the op again."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def pointwise(node: Apply, y: Variable, windows: Windows) -> Through:
 
 
 def repeated(v: Variable, y: Variable, windows: Windows) -> Windows:
-    """What an operand gives to a window of a result that it broadcasts to."""
+    """Windows of an operand for the windows of a result that it broadcasts to."""
     shapes = zip(v.type.shape, y.type.shape[-v.type.ndim :], windows[-v.type.ndim :], strict=True)
     return tuple(None if n == 1 and m != 1 else w for n, m, w in shapes)
 
@@ -163,7 +163,7 @@ _NOTHING: Final = Window(0, 0, 1)
 
 
 def _cuts(pieces: Sequence[Variable], axis: int, w: Window, n: Any) -> list[Window | None] | None:
-    """What a window reads of each of the pieces that are joined; None where that is not known."""
+    """Parts of a window in each of the pieces that are joined; None where they are not known."""
     if not is_inside(w, n):
         return None
     low, high = w.ends
@@ -283,7 +283,7 @@ def _update(node: Apply, y: Variable, windows: Windows) -> Through | None:
 
 
 def _meeting(r: Window | None, w: Window | None, n: Any) -> tuple[Window | None, Window | None] | None:
-    """Where of a read r, and where of what was written at w, the positions are that both have; None: not known."""
+    """Positions that a read r and a write at w share, as windows of what is read and what is written; None: unknown."""
     try:
         return None, within(r, w, n)
     except LookupError:

@@ -62,7 +62,7 @@ def _is_zeros_at(x: Variable, windows: Windows) -> bool:
 
 
 def _over_update(node: Apply, outputs: Any) -> Variable | None:
-    """What the outer one writes over, the inner one need not write; what it adds to is written added up."""
+    """Update of an update: the inner one skips what the outer one writes over; what it adds to is written added up."""
     op: Any = node.op
     y, v, *_ = node.inputs
     below = made_by(y, SliceUpdate)

@@ -41,7 +41,7 @@ class Window(NamedTuple):
 
     @property
     def key(self) -> object:
-        """What equal windows share."""
+        """Key that equal windows share."""
         return (key(self.start), key(self.size), self.step)
 
 
@@ -63,7 +63,7 @@ def made_by(v: Variable, kind: type) -> Apply | None:
 
 
 def windows_of(node: Apply) -> Windows:
-    """What a Slice reads of each axis of its operand, in one form for equal reads."""
+    """Windows that a Slice reads of each axis of its operand, in one form for equal reads."""
     return remembered(id(node), _windows_of, node)  # type: ignore[no-any-return]
 
 
@@ -77,7 +77,7 @@ def _windows_of(node: Apply) -> Windows:
 
 
 def written_windows(node: Apply) -> Windows:
-    """What a SliceUpdate writes of each axis of its operand."""
+    """Windows that a SliceUpdate writes of each axis of its operand."""
     return remembered(id(node), _written_windows, node)  # type: ignore[no-any-return]
 
 
@@ -183,7 +183,7 @@ def sizes_of(windows: Windows, x: Variable) -> tuple[Number, ...]:
 
 
 def all_keys(windows: Windows) -> tuple[object, ...]:
-    """What equal reads of one value share."""
+    """Keys that equal reads of one value share."""
     return tuple([None if w is None else w.key for w in windows])
 
 
@@ -224,7 +224,7 @@ def _are_apart(a: Window, b: Window, n: Number) -> bool:
 
 
 def within(r: Window | None, w: Window | None, n: Number) -> Window | None:
-    """Where, in what a window w of an axis of length n holds, the positions of a window r are; None: all, in order.
+    """Window of the positions of a window r within a window w of an axis of length n; None: all, in order.
 
     Raises:
         LookupError: r is not known to lie in w.

@@ -177,7 +177,7 @@ def diagonal_blocks(v: Variable) -> list[Block] | None:
 
 
 def _only_block(row: Variable, start: Any) -> Variable | None:
-    """What a row of blocks has beside zeros, if it begins at a column."""
+    """The only block of a row of blocks that is not of zeros, if it begins at a column."""
     op: Any = made_by(row, Concatenate)
     pieces = row.inputs if op and op.axis == -1 else (row,)
     others = [k for k, piece in enumerate(pieces) if not is_all_zero(piece)]

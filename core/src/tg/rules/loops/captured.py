@@ -1,4 +1,4 @@
-"""What is the same in all steps as what they capture, and steps that hand nothing on as one operation."""
+"""Values that are the same in all steps as captured ones, and steps that hand nothing on as one operation."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _without_repeated(node: Apply, outputs: Outputs) -> Outputs | None:
 
 
 def _without_steps(node: Apply, outputs: Outputs) -> Outputs | None:
-    """What steps that hand nothing on give of each element of their sequences, as operations on whole sequences."""
+    """Results of steps that hand nothing on, for each element of their sequences, as operations on whole sequences."""
     op = node.op
     assert isinstance(op, Scan)
     body, operands = op.body, node.inputs[op.first :]
@@ -87,7 +87,7 @@ def _repeated(v: Variable) -> Variable | None:
 
 
 def _with_one_captured(x: Variable) -> Variable:
-    """What steps over the elements of an array give that are given the number 1."""
+    """Traces of steps over the elements of an array that are given the number 1."""
     held = Variable(x.type.with_shape(()))
     traced = over_numbers(x, lambda c, v: (c + v * held, c))
     assert traced.apply is not None

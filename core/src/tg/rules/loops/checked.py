@@ -90,7 +90,7 @@ def _length_outside(number: int, makers: Mapping[int, Node], values: dict[int, V
 
 
 def _checked(x: Variable) -> Variable:
-    """What a loop gives whose steps add a vector to a carry, and check that they are of one length."""
+    """Result of a loop whose steps add a vector to a carry, and check that they are of one length."""
     return scan(lambda c, v: (c * v + ravel(x), c), ravel(x), ravel(x))[1]  # type: ignore[no-any-return]
 
 

@@ -41,7 +41,7 @@ class Half(NamedTuple):
 def division_of(
     op: Scan, carries: Iterable[int], inputs: Iterable[int], is_part: Callable[[Node], bool]
 ) -> Division | None:
-    """How a loop is divided; None if nothing is computed by itself.
+    """Division of a loop; None if nothing is computed by itself.
 
     Args:
         carries: those that the first loop may have.

@@ -1,4 +1,4 @@
-"""What depends on captured values alone is computed before the loop."""
+"""Loop-invariant code motion: what depends on captured values alone is computed before the loop."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _pays(node: Node, body: FrozenGraph) -> bool:
 
 
 def _until_larger(x: Variable, y: Variable) -> Variable:
-    """What three steps at most give, as long as a sum is below one of exponentials."""
+    """Result of three steps at most, as long as a sum is below one of exponentials."""
     return while_loop(lambda c: less(sum_of(c), sum_of(exp(y))), lambda c: add(c, exp(y)), x, max_steps=3)  # type: ignore[no-any-return]
 
 

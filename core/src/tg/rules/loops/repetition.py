@@ -1,4 +1,4 @@
-"""What a loop has computed is kept for the one that reads its traces."""
+"""Common subexpressions of loops: what one loop has computed is kept for the one that reads its traces."""
 
 from __future__ import annotations
 
@@ -167,14 +167,14 @@ def _deciding_lengths(body: FrozenGraph) -> set[int]:
 
 
 def _price(node: Node) -> float:
-    """What a node costs for each element, in additions; of what is not elementwise more than any array."""
+    """Cost of a node for each element, in additions; of what is not elementwise more than any array."""
     if isinstance(node.op, VIEWS):
         return 0.0
     return cost(node) if isinstance(node.op, Elementwise) else 2 * ARRAY
 
 
 def _exponentials_again(x: Variable) -> Variable:
-    """What a loop gives that computes exponentials which one before it has computed."""
+    """Traces of a loop that computes exponentials which one before it has computed."""
     _, carries = scan(lambda c, v: (exp(c) * v, c), x, broadcast_to(x, (9, *x.shape)))
     return scan(lambda c, v: (c * exp(v), c), x, carries)[1]  # type: ignore[no-any-return]
 

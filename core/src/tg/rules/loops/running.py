@@ -46,7 +46,7 @@ SHARE: Final = 1 / 3  # of a dtype's exponents, which the powers of a factor may
 
 
 class _Combined(NamedTuple):
-    """What each step makes of a carry: `fn` of it and one value, or a sum of values and the carry times a factor."""
+    """Result of each step for a carry: `fn` of it and one value, or a sum of values and the carry times a factor."""
 
     fn: ElementwiseFunction
     terms: tuple[tuple[float, int], ...]  # factors and values
@@ -54,7 +54,7 @@ class _Combined(NamedTuple):
 
 
 def _of_running_results(node: Apply, outputs: Outputs) -> Outputs | None:
-    """What a loop gives all of whose carries are running results, of one another at most."""
+    """Results of a loop all of whose carries are running results, of one another at most."""
     op = node.op
     assert isinstance(op, Scan)
     if not op.carries or op.counts_only or op.body.checks or not _is_of_elements(op):
@@ -79,7 +79,7 @@ def _is_of_single_elements(one: Node) -> bool:
 
 
 def _combined(body: FrozenGraph, k: int) -> _Combined | None:
-    """What each step makes of a carry; None where it is something else."""
+    """Result of each step for a carry; None where it is something else."""
     number, dtype = body.outputs[k], body.types[k].dtype
     last = next((one for one in body.nodes if one.outputs[0] == number), None)
     if last is None:
@@ -119,7 +119,7 @@ def _sums(body: FrozenGraph, k: int) -> dict[int, _Combined]:
 
 
 def _sum_of(one: Node, forms: Sequence[_Combined], numbers: Sequence[float | None]) -> _Combined | None:
-    """What a node gives of sums, some of which are numbers; None where that is no sum."""
+    """Sum that a node gives of sums, some of which are numbers; None where it is no sum."""
     if one.op is negative.op:
         return _times(forms[0], -1.0)
     if one.op is add.op or one.op is subtract.op:
@@ -144,7 +144,7 @@ def _number(body: FrozenGraph, k: int) -> float | None:
 
 
 def _block(dtype: str, rank: int, decay: float) -> int:
-    """How many steps of a sum that decays are taken together, whose powers stay in the range of a dtype; 0 for none.
+    """Number of steps of a decaying sum taken together, their powers in the range of a dtype; 0 for none.
 
     Arrays have enough to do in a step. Of integers the factor is -1, whose powers are exact.
     """
@@ -186,7 +186,7 @@ class _Steps:
         return (*(self.last[k] for k in range(self.op.carries)), *traces)
 
     def _turned(self, v: Variable) -> Variable:
-        """What there is of all steps between the order of the steps and that of the axis."""
+        """A value of all steps in the order of the axis, from that of the steps, or the other way round."""
         return flip(v, 0) if self.op.reverse else v
 
     def _is_known(self, k: int) -> bool:
@@ -236,7 +236,7 @@ class _Steps:
         return self.body.outputs[self.op.carries :]
 
     def _terms(self, k: int, how: _Combined) -> Variable:
-        """What is combined with a carry in all steps, in the carry's shape."""
+        """Terms that are combined with a carry in all steps, in the carry's shape."""
         (factor, total), *others = [(factor, _scaled(self._beside(v), abs(factor))) for factor, v in how.terms]
         total = total if factor > 0 else negative(total)
         for factor, v in others:
@@ -296,7 +296,7 @@ def _is_identity(fn: ElementwiseFunction, start: Variable) -> bool:
 
 
 def _sums_of_sums(x: Variable) -> Variable:
-    """What steps give that add up rows, and what is added up so far."""
+    """Results of steps that add up rows, and their running sums."""
 
     def step(carry: tuple[Variable, Variable], row: Variable) -> tuple[tuple[Variable, Variable], Variable]:
         level, total = carry[0] + row, carry[1] + carry[0]

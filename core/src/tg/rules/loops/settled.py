@@ -156,7 +156,7 @@ def _settled(op: Scan, arrays: Sequence[Array | None]) -> dict[int, Array] | Non
 
 
 def _begun(op: Scan, arrays: Sequence[Array | None]) -> dict[int, Array | None]:
-    """What is known of inputs and constants of a step: sequences are as in their middle, conditions hold."""
+    """Known inputs and constants of a step: sequences are as in their middle, conditions hold."""
     body, slices = op.body, range(op.carries, op.carries + op.sequences)
     state: dict[int, Array | None] = {k: c.data for k, c in enumerate(body.constants, body.arity)}
     for k, (a, t) in enumerate(zip(arrays, body.input_types, strict=True)):
@@ -242,7 +242,7 @@ def _body(op: Scan, parts: _Parts, settled: Mapping[int, Array], slices: int, ca
 
 
 def _branches(op: Scan, parts: _Parts, settled: Mapping[int, Array], others: Sequence[Variable]) -> Cond:
-    """What depends on conditions, computed of them and of constants in their place, and whether they have settled."""
+    """Branches of what depends on conditions, computed of them or of constants, and whether they have settled."""
     part = with_parts(unchecked(op.body), [*parts.conditions, *parts.others], parts.outputs)
     carried = _carried_conditions(op)
     places = [parts.outputs.index(op.body.outputs[k]) for k in carried]
@@ -270,7 +270,7 @@ def _all(conditions: Iterable[Variable]) -> Variable:
 
 
 def _masked_products(x: Variable) -> Variable:
-    """What a loop gives whose products are masked by where something flows: from the third step on it does all over."""
+    """Result of a loop whose products are masked by where something flows: from the third step on it does all over."""
 
     def step(c: Any, v: Variable) -> Any:
         total, held, flows, is_on = c

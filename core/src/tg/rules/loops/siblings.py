@@ -56,7 +56,7 @@ class _Loop(NamedTuple):
         return [*self.carries, *self.sequences, *self.captured]
 
     def results(self) -> list[list[Variable]]:
-        """What each result is of the loops that this one takes the place of."""
+        """Results of the loops that this one takes the place of, for each of its own results."""
         return [*self.finals, *self.traces, *([v] for v in self.status)]
 
 
@@ -239,7 +239,7 @@ def _is_small(loop: _Loop) -> bool:
 
 
 def _replaced_by(loop: _Loop, members: Sequence[_Loop], first: Apply, op: Scan) -> dict[int, Variable]:
-    """What the results of several loops are: those of the one that takes their place, or of one that has them all."""
+    """Results of several loops: those of the one that takes their place, or of one of them that has them all."""
     replacements: dict[int, Variable] = {}
     results = loop.results()
     for one in members:
@@ -256,13 +256,13 @@ def _replaced_by(loop: _Loop, members: Sequence[_Loop], first: Apply, op: Scan) 
 
 
 def _alike(x: Variable) -> Variable:
-    """What two loops over the elements of an array give, whose carries are the same."""
+    """Results of two loops over the elements of an array, whose carries are the same."""
     first, second = (lambda c, v: (c * exp(c) + v, c * v)), (lambda c, v: (c * exp(c) + v, c - v))
     return add(over_numbers(x, first), over_numbers(x, second))
 
 
 def _two_chains(x: Variable) -> Variable:
-    """What two loops over the elements of an array give, which both compute exponentials."""
+    """Results of two loops over the elements of an array, which both compute exponentials."""
     return add(over_numbers(x, lambda c, v: (c * exp(c) + v, c)), over_numbers(x, lambda c, v: (c + v, exp(c) * c)))
 
 

@@ -73,7 +73,7 @@ def with_parts(
 
 
 def read_by_checks(body: FrozenGraph) -> list[int]:
-    """What the checks of a graph read."""
+    """Values that the checks of a graph read."""
     return [v for check in body.checks for v in (check.condition, *check.values)]
 
 
@@ -111,7 +111,7 @@ def is_safe(node: Node) -> bool:
 
 
 def cost(node: Node) -> float:
-    """What an elementwise node costs for each element, in additions."""
+    """Cost of an elementwise node for each element, in additions."""
     return node.op.fn.cost  # type: ignore[attr-defined,no-any-return]
 
 
@@ -136,10 +136,10 @@ def has_effect(body: FrozenGraph) -> bool:
 
 
 def literal(c: Constant) -> tuple[object, ...]:
-    """What equal constants have in common."""
+    """Key that equal constants have in common."""
     return (c.type, c.data.tobytes())
 
 
 def over_numbers(x: Variable, step: Any) -> Variable:
-    """What steps over the elements of an array give."""
+    """Traces of steps over the elements of an array."""
     return scan(step, Constant(np.zeros((), x.type.numpy_dtype)), ravel(x))[1]  # type: ignore[no-any-return]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def _of_sums(view: View, replaced: Callable[[Apply, Scan, View], dict[int, Variable]]) -> dict[int, Variable]:
-    """What takes the place of loops that carry something and cannot fail."""
+    """Replacements of loops that carry something and cannot fail."""
     replacements: dict[int, Variable] = {}
     for node in view.applies:
         if isinstance(node.op, Scan) and node.op.carries and not node.op.body.checks:
@@ -83,7 +83,7 @@ def _summed(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
 
 
 def _addend(body: FrozenGraph, makers: Mapping[int, Node], k: int) -> int | None:
-    """What each step adds to a carry that nothing else reads; None if there is none."""
+    """Value that each step adds to a carry that nothing else reads; None if there is none."""
     after = body.outputs[k]
     one = makers.get(after)
     if one is None or one.op is not add.op or k not in one.inputs or body.types[k].dtype not in INEXACT:

@@ -24,14 +24,14 @@ MOST_NODES: Final = 32  # nodes of what takes its place: on `c` 48, over vectors
 
 
 def _of_one_step(node: Apply, outputs: Outputs) -> Outputs | None:
-    """What a loop of no step or one gives, without a loop."""
+    """Results of a loop of no step or one, without a loop."""
     op = node.op
     assert isinstance(op, Scan)
     return _unrolled(op, node, outputs) if op.length in (0, 1) else None
 
 
 def _of_few_steps(node: Apply, outputs: Outputs) -> Outputs | None:
-    """What a loop of few steps gives, written out, where these can be computed with one another."""
+    """Results of a loop of few steps, written out, where these can be computed with one another."""
     op = node.op
     assert isinstance(op, Scan)
     if op.length is None or op.length > MOST_STEPS or op.length * len(op.body.nodes) > MOST_NODES:

@@ -137,7 +137,7 @@ def _needed(body: FrozenGraph, carries: int, finals: Iterable[int], traces: Iter
 
 
 def _read_for(node: Node, number: int) -> Sequence[int]:
-    """What a node reads for one of its results."""
+    """Values that a node reads for one of its results."""
     if isinstance(node.op, While) and not node.op.inner_descriptors:
         return [node.inputs[k] for k in _read_by_while(node.op, [node.outputs.index(number)])]
     return _with_needed(node, {number}).inputs

@@ -149,7 +149,7 @@ class Affine(NamedTuple):
         return self._replace(scale=scale, after=after, steps=self.steps + 1, divides=self.divides or divides)
 
     def shift(self) -> Variable | None:
-        """What is added in all."""
+        """Sum of all that is added."""
         if self.scale is None:
             return self.before
         if self.before is None:
@@ -247,7 +247,7 @@ def _folded(view: View) -> dict[int, Variable]:
 
 
 def _continued(node: Apply, v: Variable, value: Variable, last: Affine) -> Affine | None:
-    """What becomes of an affine value by one of its views, or one more step: v, the result of an apply."""
+    """The affine value after one of its views, or one more step: v, the result of an apply."""
     if type(node.op) in (*MOVEMENTS, Reshape):
         return None if last.steps else last.moved(node, v)
     if type(node.op) is not Elementwise or len(node.inputs) != 2:

@@ -38,7 +38,7 @@ MOST_PIECES = 8  # how many pieces of a join are reduced one by one
 
 
 def without(k: int, gone: Sequence[int]) -> int:
-    """Where an axis stands, counted from the end, after others are gone."""
+    """Place of an axis, counted from the end, after others are gone."""
     return k + sum(g > k for g in gone)
 
 
@@ -152,7 +152,7 @@ def _axes_below(axes: Axes, old: Lengths, new: Lengths) -> Axes | None:
 
 
 def _cuts(old: Lengths, new: Lengths) -> list[tuple[int, int]]:
-    """Where both shapes can be cut in two such that both parts hold as many elements."""
+    """Places where both shapes can be cut in two such that both parts hold as many elements."""
     cuts = []
     i = 0
     before, after = _products(old)

@@ -69,7 +69,7 @@ def _sum_of_repeated(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _extreme_of_repeated(node: Apply, outputs: Any) -> Variable | None:
-    """What is repeated at least once has the extremes, and holds anywhere or everywhere where it holds once."""
+    """A value repeated at least once has the same extremes, and holds anywhere or everywhere where it holds once."""
     op: Any = node.op
     if not op.reduction.idempotent:
         return None

@@ -40,7 +40,7 @@ DEPTH: Final = 64  # movements that are looked through
 
 @final
 class IndexMap:
-    """Which element of a value each element of a result reads, as the movements between them say.
+    """Map from each element of a result to the element of a value that it reads, as the movements between them say.
 
     Two maps are equal if every value of one shape is moved alike by both, as far as that is seen without computing.
     """
@@ -123,7 +123,7 @@ class IndexMap:
         return tuple(k - self.rank for k in range(self.rank) if k not in places)
 
     def arranged(self, items: Sequence[S]) -> tuple[S | None, ...]:
-        """What there is for each axis of the value, for the axes of the result; None for those that are new."""
+        """Items of the axes of the value, for the axes of the result; None for those that are new."""
         places = self.places
         assert places is not None
         return tuple(None if p is None else items[p] for p in places)
@@ -178,7 +178,7 @@ def _keeps_order(node: Apply) -> bool:
 
 @final
 class Moved(Generic[T]):
-    """What was found in a value below movements, and the index map from there to the result.
+    """Match in a value below movements, and the index map from there to the result.
 
     Immutable, and without a way to the value that says nothing of the map.
     """
@@ -206,7 +206,7 @@ class Moved(Generic[T]):
     # --- what is below, without leaving it ---------------------------------------------------------------------------
 
     def then(self, look: Callable[[T], S | None]) -> Moved[S] | None:
-        """What is found in the value, under the same map; None where nothing is."""
+        """Match of `look` in the value, under the same map; None where there is none."""
         part = look(self._value)
         return None if part is None else Moved(part, self._map, self._result)
 
@@ -298,11 +298,11 @@ class Moved(Generic[T]):
     # --- other values with the map -----------------------------------------------------------------------------------
 
     def here(self) -> T:
-        """What was found, moved as the value is."""
+        """The match, moved as the value is."""
         return self._placed(self._value)  # type: ignore[no-any-return]
 
     def again(self, build: Callable[[T], S]) -> S:
-        """What is built of the value, moved as the value is: each variable in it, which has the value's rank."""
+        """Result of `build` for the value, moved as the value is: each variable in it, which has the value's rank."""
         return self._placed(build(self._value))  # type: ignore[no-any-return]
 
     def _placed(self, built: Any) -> Any:
@@ -326,7 +326,7 @@ class Moved(Generic[T]):
     def along(
         self: Moved[Variable], axes: Axes, of: Callable[[Axes, Variable], Variable], *, leading: int = 0
     ) -> Variable | None:
-        """What is made of the value along axes that it loses, arranged as the result is without them.
+        """Result of `of` for the value along axes that it loses, arranged as the result is without them.
 
         Args:
             axes: axes of the result, which the value has all: None is returned where one is new.
@@ -345,7 +345,7 @@ class Moved(Generic[T]):
         return arranged(value, [*range(leading), *moved])
 
     def read(self, how: Callable[[T, IndexMap], S]) -> S:
-        """What a function makes of the value and of the map, for those whose subject is the map."""
+        """Result of a function of the value and of the map, for those whose subject is the map."""
         return how(self._value, self._map)
 
 

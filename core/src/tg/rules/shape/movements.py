@@ -100,7 +100,7 @@ def _reshape_of_broadcast(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _cuts(old: Shape, new: Shape) -> list[tuple[int, int]]:
-    """Where two shapes of one number of elements can be cut into parts, of equal numbers unless one before has none."""
+    """Cuts of two shapes of one number of elements into parts, of equal numbers unless one before has none."""
     ends = {n: i for i, n in enumerate(_products(old), 1)}
     cuts = {ends[n]: j for j, n in enumerate(_products(new), 1) if n in ends}
     return sorted({0: 0, **cuts, len(old): len(new)}.items())

@@ -66,7 +66,7 @@ def _through(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _before_transpose(v: Variable, movement: Apply) -> Variable | None:
-    """What a transpose makes a value of, if that takes no transpose."""
+    """Operand that a transpose makes a value of, if that takes no transpose."""
     op: Any = movement.op
     if made_by(v, Transpose) == op:
         return v.inputs[0]
@@ -86,7 +86,7 @@ def _before_squeeze(v: Variable, movement: Apply) -> Variable | None:
 
 
 def _before_reshape(v: Variable, movement: Apply) -> Variable | None:
-    """What a reshape makes a value of, if it has the same shapes before and after."""
+    """Operand that a reshape makes a value of, if it has the same shapes before and after."""
     x = movement.inputs[0]
     wanted = wanted_shape(movement.op, movement)
     if type(v) is Constant:
@@ -178,7 +178,7 @@ def _only_moved(view: View, roots: list[Chain]) -> dict[int, Chain]:
 
 
 def _kind(root: Chain) -> object:
-    """What makes movements of one value the same movements."""
+    """Key by which movements of one value are the same movements."""
     return tuple((node.op, *map(id, node.inputs[1:])) for node in root)
 
 

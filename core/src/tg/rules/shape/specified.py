@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _elementwise(node: Apply, outputs: Any) -> Variable | None:
-    """What elements become does not depend on what is known of their shape, unless it shows that they repeat."""
+    """Elements do not depend on what is known of their operand's shape, unless it shows that they repeat."""
     operands = [v.inputs[0] if _is_statement(v) else v for v in node.inputs]
     return None if all(a is b for a, b in zip(operands, node.inputs, strict=True)) else applied(node.op, operands)
 

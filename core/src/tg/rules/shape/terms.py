@@ -1,4 +1,4 @@
-"""What rules of shape ask of a value: the op that makes it, the shape it is asked for, how its axes are arranged."""
+"""Terms of the rules of shape: the op that makes a value, the shape it is asked for, the arrangement of its axes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def sized(kind: Any, x: Variable, lengths: Sequence[Entry]) -> Variable:
 
 
 def places_of(op: Any, rank: int) -> Places:
-    """How an expand_dims, squeeze or transpose arranges the axes of an operand of a rank."""
+    """Arrangement of the axes of an operand of a rank by an expand_dims, squeeze or transpose."""
     if type(op) is Transpose:
         return list(op.order(rank))
     if type(op) is Squeeze:

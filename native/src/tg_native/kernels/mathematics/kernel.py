@@ -1,4 +1,4 @@
-"""What a kernel of mathematics is, and the polynomials that they are made of."""
+"""Kernels of mathematics, and the polynomials that they are made of."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def _cannot_run(x: Any, sizes: Sequence[int], steps: Sequence[int]) -> bool:
 
 
 def _extents(sizes: Sequence[Any], steps: Sequence[int]) -> list[int]:
-    """How many positions each window spans."""
+    """Number of positions that each window spans."""
     return [(size - 1) * abs(step) + 1 if size > 0 else 0 for size, step in zip(sizes, steps, strict=True)]
 
 
@@ -91,7 +91,7 @@ def _read(x: Any, lows: Sequence[Any], extents: Sequence[int]) -> Any:
 
 
 def _positions(front: int, lows: Sequence[Any]) -> list[Any]:
-    """Where a window begins, along all axes."""
+    """Begin of a window along all axes."""
     return [jnp.asarray(low, jnp.int64) for low in [0] * front + [*lows]]
 
 

@@ -39,7 +39,7 @@ def searchsorted(op: t.SearchSorted, a: Any, v: Any) -> Any:
 
 
 def _among_complex(side: str, a: Any, v: Any) -> Any:
-    """How many elements of a go before each element of v: those ahead of it in a stable order of both."""
+    """Number of elements of a that go before each element of v: those ahead of it in a stable order of both."""
     first, n = (v.shape[0], 0) if side == "left" else (0, a.shape[0])
     order = argsort(t.ArgSort(-1), jnp.concatenate([v, a] if side == "left" else [a, v]))
     own = (order >= first) & (order < first + a.shape[0])

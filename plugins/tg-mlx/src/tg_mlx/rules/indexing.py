@@ -51,7 +51,7 @@ def slice_(op: t.Slice, x: Any, *rest: Any) -> Any:
 
 
 def _extents(sizes: Sequence[Any], steps: Sequence[int]) -> list[int]:
-    """How many positions each window spans."""
+    """Number of positions that each window spans."""
     return [(size - 1) * abs(step) + 1 if size > 0 else 0 for size, step in zip(sizes, steps, strict=True)]
 
 

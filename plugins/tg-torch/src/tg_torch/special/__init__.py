@@ -1,4 +1,4 @@
-"""What stands for a rule at one node of a program that runs operation by operation.
+"""Substitutes for a rule at one node of a program that runs operation by operation.
 
 A rule does for every dtype, rank and layout. Where those are known, PyTorch's own function often does the same without
 a step of Python's, and in the memory of an operand that nothing reads afterwards. What a plugin has put in the place of

@@ -64,7 +64,7 @@ SMALL: Final = ((-9.0, 9.0),)
 
 
 def amplitude(function: Any) -> Any:
-    """What the rounding of J is relative to: from 5 on the amplitude of what goes up and down."""
+    """The magnitude to which the rounding of J is relative: from 5 on the amplitude of its oscillation."""
 
     def of(x: Any) -> Any:
         y, a = np.abs(function(x)), np.abs(x.astype(float))

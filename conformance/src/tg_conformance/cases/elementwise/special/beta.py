@@ -27,7 +27,7 @@ _trigamma = exact(lambda x: mpmath.polygamma(1, x), lambda x: special.polygamma(
 
 
 def _grown(function: Any) -> Any:
-    """What the rounding of a sum of the operands makes of a result."""
+    """The magnitude of a result's error from the rounding of a sum of the operands."""
     return lambda x, y: np.abs(function(x, y)) * (1 + (np.abs(x) + np.abs(y)) * np.log1p(np.abs(x) + np.abs(y)))
 
 

@@ -25,7 +25,7 @@ SMALL: Final = ((-2.5, 2.5),)
 
 
 def _size_of_scaled(x: Any) -> Any:
-    """What is left of 2 x erfcx(x) - 2/sqrt(pi), the derivative, is as exact as the terms."""
+    """The size of the terms of 2 x erfcx(x) - 2/sqrt(pi), the derivative: their difference is as exact as they are."""
     return np.abs(ERFCX(x))
 
 

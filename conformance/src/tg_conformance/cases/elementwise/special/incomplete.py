@@ -140,7 +140,7 @@ def in_digits(function: Any, exact: Any) -> Any:
 
 
 def size(oracle: Any) -> Any:
-    """What the rounding of a value is relative to: as many times itself as its exponent has digits."""
+    """The magnitude to which the rounding of a value is relative: as many times itself as its exponent has digits."""
 
     def of(*arrays: Any) -> Any:
         y = np.abs(np.asarray(oracle(*arrays), np.float64))

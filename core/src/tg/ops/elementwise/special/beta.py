@@ -43,13 +43,13 @@ EXACT: Final = 1e14  # up to where a whole result is the nearest whole number
 
 
 def _rest(x: Variable) -> Variable:
-    """What Stirling's formula lacks of the logarithm of gamma(x)."""
+    """The difference between the logarithm of gamma(x) and Stirling's formula."""
     i = 1 / x
     return i * polynomial(i * i, LOG_SERIES)
 
 
 def stirling_difference(x: Variable, m: Variable) -> Variable:
-    """What Stirling's formula lacks of log(gamma(x + m) / gamma(x)), for x >= 4 and m >= 0."""
+    """The difference between log(gamma(x + m) / gamma(x)) and Stirling's formula, for x >= 4 and m >= 0."""
     return _rest(x + m) - _rest(x)
 
 

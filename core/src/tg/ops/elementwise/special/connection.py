@@ -157,7 +157,7 @@ def choose_split(condition: Any, x: Split, y: Split) -> Split:
 
 
 class Places(NamedTuple):
-    """What a function next to a singular place is of: two exponents, what they leave of c, and their difference.
+    """The operands of a function next to a singular place: two exponents, what they leave of c, and their difference.
 
     Each is given by itself, so that what cancels in one is not needed for the others; `shift` is the exponent of w that
     stands before all.
@@ -192,7 +192,7 @@ def connected(c: Any, at: Places, w: Variable, going: Variable) -> tuple[Any, Va
 def _with_front(
     value: Any, c: Any, z: Any, of_q: tuple[Any, Any], of_c: tuple[Any, Any], shift: Any, w: Variable
 ) -> Any:
-    """What was found times gamma(c) gamma(z) w^shift, and two more gamma functions or their reciprocals.
+    """A value times gamma(c) gamma(z) w^shift, and two more gamma functions or their reciprocals.
 
     The power is multiplied with in two halves: it may overflow where the product does not.
     """
@@ -263,6 +263,6 @@ def _rest_of_terms(
 
 
 def loss_of(size: Variable, total: Any) -> Variable:
-    """How much larger terms are than their sum, of which both may be 0 or infinite."""
+    """The ratio of terms to their sum in size, of which both may be 0 or infinite."""
     left = absolute(value_of(total))
     return where(equal(size, left), 1.0, size / left)

@@ -91,7 +91,7 @@ def _k_integral(v: Variable, x: Variable, order: int) -> tuple[Variable, Variabl
     peak = v * top - 2 * x * half * half
 
     def fall(s: Variable) -> Variable:
-        """How much lower the exponent is, s further on."""
+        """The drop of the exponent, s further on."""
         return 2 * rises(top + 0.5 * s) * sinh(0.5 * s) - v * s
 
     flat = curvature < 1 / STEEP

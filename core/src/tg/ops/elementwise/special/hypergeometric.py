@@ -200,7 +200,7 @@ def _by_steps(best: _Found, at: _Given) -> _Found:
     begin = copysign(minimum(absolute(z), 0.25 / maximum(1.0, size / value_of(c))), z)
 
     def step_from(place: Any) -> Any:
-        """How far to go: half of the way to the next singular place, or some radians of an oscillation."""
+        """The distance to go: half of the way to the next singular place, or some radians of an oscillation."""
         per = absolute(place * (1.0 - place))
         fastest = maximum(root(size / per), absolute(value_of(c) - falls * place) / per)
         length = minimum(0.5 * minimum(absolute(place), 1.0 - place), RADIANS / fastest)
@@ -255,7 +255,7 @@ def _is_polynomial(a: Variable, b: Variable, c: Variable) -> Variable:
 
 
 def _region(a: Variable, b: Variable, c: Variable, z: Variable) -> tuple[Variable, Variable]:
-    """Where operands are finite and F is defined, and where it is computed by series."""
+    """The masks of where operands are finite and F is defined, and of where it is computed by series."""
     ends = _is_polynomial(a, b, c)
     is_defined = isfinite(a) & isfinite(b) & isfinite(c) & (ends | logical_not(_is_pole(c)))
     return is_defined, is_defined & ((z < 1) | (ends & (z > 1))) & isfinite(z)

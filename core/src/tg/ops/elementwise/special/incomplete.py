@@ -242,7 +242,7 @@ def _inverse_of_gamma(a: Variable, p: Variable, q: Variable) -> Variable:
 
 
 def _ends(value: Variable, a: Variable, p: Variable, low: float, high: float) -> Variable:
-    """What an inverse is at p = 0 and p = 1."""
+    """An inverse with its values at p = 0 and p = 1."""
     return where((a >= 0) & equal(p, 0), low, where((a >= 0) & equal(p, 1), high, value))
 
 

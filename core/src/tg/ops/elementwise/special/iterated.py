@@ -1,4 +1,4 @@
-"""How special functions with loops are written: records whose reference is their expansion, on arrays.
+"""Special functions with loops: records whose reference is their expansion, on arrays.
 
 A loop goes on until all elements have settled; one that has keeps what it has, so that no element depends on another.
 All is computed in float64.
@@ -33,7 +33,7 @@ def iterated(name: str, arity: int, expansion: Callable[..., Variable], doc: str
 
 
 def _loops(kinds: tuple[Any, ...]) -> tuple[tuple[str, ...], str]:
-    """Those of functions of real numbers, for any number of operands."""
+    """The loops of functions of real numbers, for any number of operands."""
     dtype = real_floating(kinds[:1])[1]
     for kind in kinds[1:]:
         dtype = real_floating((dtype, kind))[1]
@@ -46,5 +46,5 @@ def in_double(function: Callable[..., Any]) -> Callable[..., Variable]:
 
 
 def until_settled(step: Callable[..., tuple[Any, ...]], carry: tuple[Any, ...], most: int = MOST) -> tuple[Any, ...]:
-    """What is carried when no element goes on: the first that is carried says which do."""
+    """The carry when no element goes on: the first that is carried says which do."""
     return while_loop(lambda c: any_of(c[0]), lambda c: step(*c), carry, max_steps=most)  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""How special functions are written: records whose reference is their own expansion, and the polynomials in these.
+"""Special functions: records whose reference is their own expansion, and the polynomials in these.
 
 An expansion computes every branch for all elements, so each branch is given an argument that it can take wherever
 another one is chosen. float32 is computed in float64 and halves in float32: what cancels in between costs no digit.

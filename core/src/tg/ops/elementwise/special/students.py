@@ -122,7 +122,7 @@ def _as_normal(n: Any, z: Variable) -> Any:
 
 
 def _regions(n: Variable, z: Variable, inner: Variable) -> tuple[Variable, Variable]:
-    """Where Hill's expansion serves, and where the series far out does."""
+    """The masks of where Hill's expansion serves, and where the series far out does."""
     s = z * z
     far = logical_not(inner) & (s > FAR * minimum(n, 1.0))
     return logical_not(far) & (n > HILL) & (s < NEAR * n), far
@@ -213,7 +213,7 @@ def _slope_in_n(n: Variable, t: Variable) -> Variable:
 
 
 def _start(n: Variable, q: Variable) -> Variable:
-    """What a quantile of the tail q < 1/4 is near: Wallace's number of the normal one, or what it is far out."""
+    """A number near the quantile of the tail q < 1/4: Wallace's of the normal one, or what it is far out."""
     many = n > WALLACE
     k, u = where(many, n, WALLACE), ndtri(q)
     y = u * u / k

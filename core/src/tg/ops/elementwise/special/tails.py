@@ -113,7 +113,7 @@ def log1p_rest(m: Any, ratio: Any) -> Any:
 
 
 def stirling_rest(a: Any) -> Any:
-    """What is left of log(gamma(a)) over (a - 1/2) log(a) - a + log(2 pi) / 2."""
+    """The excess of log(gamma(a)) over (a - 1/2) log(a) - a + log(2 pi) / 2."""
     large = value_of(a) >= 10
     i = 1.0 / choose(large, a, 10.0)
     s = choose(large, 1.0, a)
@@ -251,7 +251,7 @@ def _temme(a: Any, x: Any) -> tuple[Any, Any]:
 
 
 def _ways(a: Any, x: Any) -> tuple[Any, Any, Any]:
-    """Where Temme's expansion serves, the alternating series of Q and its continued fraction; else the series of P."""
+    """Masks: Temme's expansion serves, the alternating series of Q, its continued fraction; else the series of P."""
     shape = value_of(a)
     near = (shape > 20) & (absolute(x - shape) < 0.3 * shape)
     log_low = log_of(where(x <= 0.5, x, 0.5))

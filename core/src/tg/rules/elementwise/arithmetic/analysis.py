@@ -1,4 +1,4 @@
-"""What rules of arithmetic ask of values: whether they are finite, who makes them, and what a constant amounts to."""
+"""Analysis of values for rules of arithmetic: whether they are finite, who makes them, and the value of a constant."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Limits(NamedTuple):
 
 
 def _limited(v: Variable) -> tuple[Variable, Limits] | None:
-    """What a maximum, minimum or clip limits, and its limits, if these are numbers in order."""
+    """Operand that a maximum, minimum or clip limits, and its limits, if these are numbers in order."""
     node = v.apply
     fn = getattr(node.op, "fn", None) if node is not None else None
     if node is None or fn not in EXTREMES or not (is_float(v.type.dtype) or is_integer(v.type.dtype)):

@@ -29,7 +29,7 @@ def _by_constant(y: Variable) -> Divided | None:
 
 
 def _twice_by_constants(y: Variable) -> tuple[Divided, Divided] | None:
-    """Those of the operand of a quotient or remainder, which is one itself, and its own."""
+    """Operand and divisor of the operand of a quotient or remainder, which is one itself, and its own."""
     outer = _by_constant(y)
     if outer is None:
         return None

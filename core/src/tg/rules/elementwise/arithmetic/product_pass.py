@@ -117,7 +117,7 @@ class Factor:
 
     @property
     def common(self) -> int:
-        """How often it stands both above and below the line."""
+        """Number of times that it stands both above and below the line."""
         return min(self.counts)
 
 
@@ -271,7 +271,7 @@ class Stripped:
         return _product(operands[0], operands[1] if fn is multiply else _inverted(operands[1]))
 
     def _value(self, u: Variable, place: Place) -> Variable | Inverse | None:
-        """What stands for an operand; nothing for a constant, which is in the scale."""
+        """Replacement of an operand; nothing for a constant, which is in the scale."""
         if id(u) in self.built:
             return self.built[id(u)]
         if _is_moderate(u):
@@ -291,7 +291,7 @@ class Stripped:
         return rest
 
     def _leaves_out(self, x: Variable, n: int, count: int) -> int:
-        """How many of so many occurrences of a value above or below the line cancel."""
+        """Number of occurrences that cancel, of so many of a value above or below the line."""
         free = self.left_out[n > 0]
         taken = min(free.get(id(x), 0), count)
         if taken:
@@ -340,12 +340,12 @@ def _is_power(tree: Product) -> bool:
 
 
 def _cancelled(tree: Product, *, unsafe: bool) -> dict[int, int]:
-    """How often values that may meet themselves stand both above and below the line, by their ids."""
+    """Number of times that values which may meet themselves stand both above and below the line, by their ids."""
     return {id(f.x): f.common for f in tree.factors.values() if f.common and (unsafe or is_finite_and_nonzero(f.x))}
 
 
 def _smaller(tree: Product) -> Place | None:
-    """Where an operand of a product is repeated in it, so that the constant costs less there.
+    """Place where an operand of a product is repeated in it, so that the constant costs less there.
 
     An operand that overflows with it makes NaN of a 0 that it is multiplied by: none is multiplied by more than it was.
     """

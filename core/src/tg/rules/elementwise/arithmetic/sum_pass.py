@@ -73,7 +73,7 @@ class Term:
         self.parts.setdefault(divisor, [0, 0])[factor.numerator < 0] += factor
 
     def entries(self, *, merge: bool) -> list[Entry]:
-        """What is left of the occurrences; those of opposite signs together if they may `merge`."""
+        """Rest of the occurrences; those of opposite signs together if they may `merge`."""
         if len(self.parts) == 1:
             ((divisor, (above, below)),) = self.parts.items()
         else:
@@ -221,7 +221,7 @@ class Plan:
 
     @property
     def cost(self) -> int:
-        """What the sum costs when it is written."""
+        """Cost of the sum when it is written."""
         cost = len(self.groups) - 1 if self.groups else 0
         turned = bool(self.groups)
         for factor, divisor, terms in self.groups:
@@ -311,7 +311,7 @@ class Sums:
         return () if fn is multiply or fn is divide else v.inputs
 
     def factored(self, v: Variable) -> tuple[Variable, ...]:
-        """What a product with a number is a multiple of."""
+        """Operand that a product with a number is a multiple of."""
         return (v.inputs[0],) if function_of(v) is multiply else ()
 
 

@@ -81,7 +81,7 @@ def function_of(v: Variable) -> object:
 
 
 def replacements(view: View, kind: Kind, rebuild: Rebuild) -> Mapping[int, Variable]:
-    """What `rebuild` makes of the roots of all trees, by the ids of the roots.
+    """Results of `rebuild` for the roots of all trees, by the ids of the roots.
 
     Args:
         rebuild: from a root and what is inside of trees to a replacement, None where the root stays.

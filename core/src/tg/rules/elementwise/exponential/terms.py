@@ -1,4 +1,4 @@
-"""What rules of exponentials look for: arguments up to their sign, sums of exponentials and their logarithms."""
+"""Matching for rules of exponentials: arguments up to their sign, sums of exponentials and their logarithms."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class SumOfExp(NamedTuple):
 
 
 def sum_of_exp(v: Variable, *, plus_one: bool = False) -> SumOfExp | None:
-    """What is summed, where a value is sum(exp(x)), or with `plus_one` perhaps 1 + sum(exp(x))."""
+    """Match a value that is sum(exp(x)), or with `plus_one` perhaps 1 + sum(exp(x)): the sum's operand and axes."""
     node = v.apply
     if node is None:
         return None
@@ -145,7 +145,7 @@ def _squeezed(total: SumOfExp, axes: tuple[int, ...]) -> SumOfExp:
 
 
 def aligned_sum_of_exp(v: Variable) -> SumOfExp | None:
-    """What is summed, where a value stands beside x as keepdims leaves it, repeated or not, or is a scalar."""
+    """Match a sum of exponentials that stands beside x as keepdims leaves it, repeated or not, or is a scalar."""
     repeated = Moved.of(v, BroadcastTo)
     number = repeated.single()
     if number is not None and (match := _sum_in_number(number)) is not None:
@@ -158,7 +158,7 @@ def aligned_sum_of_exp(v: Variable) -> SumOfExp | None:
 
 
 def _sum_in_number(v: Variable) -> SumOfExp | None:
-    """What is summed, where a value of one element is the sum: it stands beside what has no axis of it, too."""
+    """Match a sum of exponentials that is a value of one element: it stands beside what has no axis of it, too."""
     squeezed = Moved.of(v, Squeeze, most=1)
     if v.type.ndim == 0:  # beside it x has the axes of length 1
         below = squeezed.single() if squeezed.is_moved else None

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class Solution(NamedTuple):
-    """What the transpose of a factor is solved for."""
+    """Right sides that the transpose of a factor is solved for."""
 
     factor: Variable
     sides: Variable
@@ -182,7 +182,7 @@ def _is_on_diagonal(v: Variable) -> bool:
 
 
 def _term(factor: Variable, term: Term) -> Variable | None:
-    """What a term of the cotangent of the factor is for the matrix."""
+    """The term of the matrix's cotangent for a term of the cotangent of the factor."""
     if not term.is_diagonal:
         return _of_product(factor, term)
     value = _of_quotients(factor, term.value)
@@ -245,7 +245,7 @@ def _of_product(factor: Variable, term: Term) -> Variable | None:
 
 
 class Side(NamedTuple):
-    """What right sides are multiples of, column by column; if they are no multiples, whether they are its negatives."""
+    """Base that right sides are multiples of, by columns; if they are no multiples, whether they are its negatives."""
 
     value: Variable
     is_multiple: bool

@@ -38,7 +38,7 @@ def _readers(view: View) -> dict[int, list[tuple[Apply, int]]]:
 
 
 def _without(node: Apply, readers: dict[int, list[tuple[Apply, int]]], view: View) -> dict[int, Variable] | None:
-    """What the products with an inverse are, and the info of its matrix, by their ids; None if it is wanted."""
+    """Replacements of the products with an inverse, and of its matrix's info, by their ids; None if it is wanted."""
     op, (a,), (x, info) = node.op, node.inputs, view.results(node)
     products = _products(x, "n", readers, view)
     if not products:

@@ -111,7 +111,7 @@ def _untransposed(a: Variable) -> Variable:
 
 
 def _smaller(view: View) -> dict[int, Variable]:
-    """What is asked of such matrices, by the smaller ones; not where a factorisation of the whole is wanted as well."""
+    """Ops on such matrices by the smaller ones; not where a factorisation of the whole is wanted as well."""
     readers: dict[int, list[Apply]] = {}
     whole: set[int] = set()
     for node in view.applies:
@@ -142,7 +142,7 @@ def _operands(node: Apply, parts: Parts) -> tuple[Parts, Variable]:
 
 
 def _info(info: Variable, parts: Parts, positive: bool) -> Variable:
-    """That of the smaller matrix; behind the columns of U where s alone makes the whole one singular, or indefinite."""
+    """Info of the smaller matrix; behind the columns of U where s alone makes the whole one singular, or indefinite."""
     s = squeeze(parts.s, (-2, -1))
     lost = less_equal(s, _zero(s)) if positive else equal(s, _zero(s))
     columns = parts.u.type.shape[-1]
@@ -172,7 +172,7 @@ def _inverse(node: Apply, parts: Parts, m: Variable) -> tuple[Variable, Variable
 
 
 def _more_rows(parts: Parts) -> Any:
-    """How many rows more than columns U has, in the dtype of the matrix."""
+    """Number of rows of U beyond that of its columns, in the dtype of the matrix."""
     n, k = parts.u.type.shape[-2:]
     assert n is not None
     assert k is not None

@@ -25,7 +25,7 @@ MOST_REPEATED: Final = 6
 
 
 def _shared(view: View) -> dict[int, Variable]:
-    """What reads factors, for each matrix of which more than one thing is asked."""
+    """Ops that read factors, for each matrix of which more than one thing is asked."""
     groups: dict[tuple[int, type], list[Apply]] = {}
     for node in view.applies:
         kind = _factor(node.op)

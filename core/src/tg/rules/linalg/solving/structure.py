@@ -152,7 +152,7 @@ def _solve_of_definite(node: Apply, outputs: Any) -> Checked | None:
 
 
 def _of_symmetric(node: Apply, outputs: Any) -> Any:
-    """What reads the other triangle of a matrix that is symmetric, or Hermitian, reads its own."""
+    """An op that reads the other triangle of a matrix that is symmetric, or Hermitian, reads its own."""
     op: Any = node.op
     a = _same_when_turned(node.inputs[0])
     if a is None or (type(op) is Solve and not op.positive):

@@ -36,7 +36,7 @@ def _by_single(function: Any, x: Any) -> Any:
 
 
 def arcsin(x: Any) -> Any:
-    """Where the next term of the series does not count, x."""
+    """Inverse sine; x where the next term of the series does not count."""
     if _is_complex(x):
         return jnp.arcsin(x)
     return jnp.where(jnp.abs(x) < 1e-8, x, jnp.arcsin(x))

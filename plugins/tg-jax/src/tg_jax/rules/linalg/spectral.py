@@ -62,7 +62,7 @@ def _svd_of_nothing(op: SVD, a: Any) -> tuple[Any, Any, Any]:
 
 
 def of_finite(a: Any, function: Callable[[Any], tuple[Any, ...]]) -> tuple[Any, ...]:
-    """What a function gives for matrices, NaN for those that are not finite, and 1 where it gives NaN for others."""
+    """Results of a function of matrices, NaN for those that are not finite, and 1 where it gives NaN for others."""
     finite = jnp.isfinite(a).all((-2, -1))
     values = function(jnp.where(finite[..., None, None], a, 0))
     results = []

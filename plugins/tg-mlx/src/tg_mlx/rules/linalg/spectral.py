@@ -58,7 +58,7 @@ def _real(a: Any) -> Any:
 
 
 def of_finite(a: Any, function: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """What a function gives for matrices, NaN for those that are not finite, and zeros: MLX raises what fails."""
+    """Results of a function of matrices, NaN for those that are not finite, and zeros: MLX raises what fails."""
     finite = mx.all(mx.isfinite(a), axis=(-2, -1))
     values = function(mx.where(finite[..., None, None], a, scalar(0, a.dtype)))
     results = []

@@ -61,7 +61,7 @@ def greater_equal(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def where(condition: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """What the condition chooses."""
+    """Elements that the condition chooses."""
     return torch.where(condition, signed(x), signed(y)).view(x.dtype)
 
 

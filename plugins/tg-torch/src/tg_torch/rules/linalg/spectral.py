@@ -38,7 +38,7 @@ def svdvals(op: Svdvals, a: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 
 def of_finite(a: torch.Tensor, function: Callable[[torch.Tensor], Any]) -> tuple[torch.Tensor, ...]:
-    """What a function gives for matrices, NaN for those that are not finite; 1 for all where PyTorch gives nothing.
+    """Results of a function of matrices, NaN for those that are not finite; 1 for all where PyTorch gives nothing.
 
     An iteration that ends without result is an error there, which does not tell of which matrix.
     """

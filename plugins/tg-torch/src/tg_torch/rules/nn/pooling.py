@@ -55,7 +55,7 @@ def _first(pool: Callable[..., Any], images: torch.Tensor, y: torch.Tensor, plac
 
 
 def _size(op: t.MaxPool, k: int, n: int, ceil: bool) -> int:
-    """How many windows PyTorch has along an axis."""
+    """Number of windows that PyTorch has along an axis."""
     stride, before = op.strides[k], op.before[k]
     room = n + 2 * before - (op.window[k] - 1) * op.dilations[k] - 1
     size = (room + (stride - 1) * ceil) // stride + 1
