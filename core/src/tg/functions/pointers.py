@@ -76,7 +76,7 @@ def pointer(
         raise InputError(message(text, hint=hint))
     types = [v.type for v in request.inputs], program.graph.output_types
     inputs, results = (
-        tuple(ArrayLayout(t.dtype, tuple(v.shape)) for t, v in zip(known, arrays, strict=True))
-        for known, arrays in zip(types, (values, outputs), strict=True)
+        tuple(ArrayLayout(t.dtype, tuple(v.shape)) for t, v in zip(static, arrays, strict=True))
+        for static, arrays in zip(types, (values, outputs), strict=True)
     )
     return Pointer(request.options.name, inputs, results, code)

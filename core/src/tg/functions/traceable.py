@@ -60,16 +60,16 @@ def traceable(f: Function, on_error: str | None) -> Callable[..., Any]:
         text = f"traceable: {f!r} is looked at in each call, by nan_guard or mode='debug': a trace has no calls"
         raise InputError(message(text))
     programs = _Traced(_held(f), on_error)
-    made = plugin.registry().linker(f.backend).traceable(programs.described())
-    if made is None:
+    body = plugin.registry().linker(f.backend).traceable(programs.described())
+    if body is None:
         hint = 'backend="jax" has it'
         raise InputError(message(f"traceable: backend {f.backend!r} has no programs that trace functions", hint=hint))
     programs.look_at_main()
     binding, types = request.binding, [v.type for v in request.inputs]
 
     def traced(*args: Any, **kwargs: Any) -> Any:
-        given = zip(binding.bound(request.leaves(args), kwargs), types, binding.labels, strict=True)
-        return request.structure(iter(made(*[to_traced(v, t, label) for v, t, label in given])))
+        leaves = zip(binding.bound(request.leaves(args), kwargs), types, binding.labels, strict=True)
+        return request.structure(iter(body(*[to_traced(v, t, label) for v, t, label in leaves])))
 
     traced.__name__ = traced.__qualname__ = f.name
     traced.__doc__ = f"The traceable form of {f!r}."
@@ -124,10 +124,10 @@ class _Traced:
 
     def _executable(self, program: Program) -> Executable:
         """The executable of a program, without a status."""
-        found = self._executables.get(id(program))
-        if found is None:
-            found = self._executables[id(program)] = program, self._checked(program)
-        return found[1]
+        entry = self._executables.get(id(program))
+        if entry is None:
+            entry = self._executables[id(program)] = program, self._checked(program)
+        return entry[1]
 
     def _checked(self, program: Program) -> Executable:
         executable, backend = program.executable, self._programs.choice.name
@@ -152,8 +152,8 @@ class _Traced:
         request = dataclasses.replace(request, has_status=False, kept=None)
         thawed = _nan_where_failing(graph)
         silent = rewrite(thawed, [], supported=supported_by(program.backend), mode="off")
-        made: Executable = plugin.registry().linker(program.backend).compile(silent, request)
-        return made
+        compiled: Executable = plugin.registry().linker(program.backend).compile(silent, request)
+        return compiled
 
     @functools.cached_property
     def _gradient(self) -> _Traced:
@@ -178,11 +178,13 @@ class _Traced:
 
     def refusal(self) -> Exception | None:
         """Why the derivative is not to be differentiated by others; None where it may be."""
-        found = next((node for node, _ in sorted_applies(self._request.results) if _says_more(node)), None)
-        if found is None:
+        marker = next((node for node, _ in sorted_applies(self._request.results) if _says_more(node)), None)
+        if marker is None:
             return None
-        where_made = [("created at", f"{found.loc}:  {found.loc.source}")] if found.loc is not None else []
-        text = f"traceable: found a second derivative asked for, of which {found.op.spelled} says something to tg alone"
+        where_made = [("created at", f"{marker.loc}:  {marker.loc.source}")] if marker.loc is not None else []
+        text = (
+            f"traceable: found a second derivative asked for, of which {marker.op.spelled} says something to tg alone"
+        )
         hint = "tg.grad of tg.grad knows it, and so does the traceable form of a function that computes it"
         return NotDifferentiable(message(text, *where_made, hint=hint))
 

@@ -42,14 +42,14 @@ def are_opposite(first: Iterable[Literal], second: Literals) -> bool:
     return any((key, not holds) in second for key, holds in first)
 
 
-def holds_within(given: Literals, s: Variable) -> bool:
+def holds_within(assumed: Literals, s: Variable) -> bool:
     """Whether a disjunction holds wherever some literals do: they have all of one part, or fewer parts themselves."""
     if s.apply is None or s.apply.key is not logical_or:
         return False
     parts = [literals(v).keys() for v in terms(s)]
-    if any(given.keys() >= part for part in parts):
+    if any(assumed.keys() >= part for part in parts):
         return True
-    unions = (terms(u) for u in given.values() if u.apply is not None and u.apply.key is logical_or)
+    unions = (terms(u) for u in assumed.values() if u.apply is not None and u.apply.key is logical_or)
     return any(all(any(literals(v).keys() >= part for part in parts) for v in union) for union in unions)
 
 
@@ -62,13 +62,13 @@ def _literal(v: Variable) -> Literal:
 
 def _parts(s: Variable, fn: object) -> list[Variable]:
     """The parts that a function joins, the whole if there are too many."""
-    found, stack = [], [s]
+    parts, stack = [], [s]
     while stack:
         v = stack.pop()
         if v.apply is not None and v.apply.key is fn:
             stack += reversed(v.apply.inputs)
         else:
-            found.append(v)
-        if len(found) + len(stack) > MOST_PARTS:
+            parts.append(v)
+        if len(parts) + len(stack) > MOST_PARTS:
             return [s]
-    return found
+    return parts

@@ -26,11 +26,11 @@ def frozen_of(graph: FunctionGraph) -> FrozenGraph:
     types = [v.type for v in (*graph.inputs, *constants)]
     nodes: list[Node] = []
     names, origins = {k: v.name for k, v in enumerate(graph.inputs) if v.name}, {}
-    made, given_names, given_origins = graph._made, graph.names, graph.origins
+    interned, given_names, given_origins = graph._made, graph.names, graph.origins
     for node in applies:
         operands = tuple([number[id(v)] for v in node.inputs])
         results = []
-        for out in made[id(node)]:
+        for out in interned[id(node)]:
             number[id(out)] = len(types)
             results.append(len(types))
             types.append(out.type)
@@ -45,7 +45,7 @@ def frozen_of(graph: FunctionGraph) -> FrozenGraph:
         for c in graph.checks
     ]
     outs = [number[id(v)] for v in graph.outputs]
-    values = itertools.chain(graph.inputs, *(made[id(node)] for node in applies)) if graph.assumes else ()
+    values = itertools.chain(graph.inputs, *(interned[id(node)] for node in applies)) if graph.assumes else ()
     assumed = {number[id(v)]: v.assumed for v in values if hasattr(v, "assumed")}
     return FrozenGraph(len(graph.inputs), types, constants, nodes, outs, checks, names, origins, assumed)
 

@@ -41,7 +41,7 @@ from tg.types.tensor_type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tg.graph.importing import Known
+    from tg.graph.importing import Copies
     from tg.graph.sweep import Recorder, Transform
 
 COMPUTED_HINT = "a length of 1 that is computed at run time does not broadcast; tg.broadcast_to states the shape"
@@ -101,7 +101,7 @@ class FunctionGraph:
         """
         graph = cls(input_types(inputs, frozenset(ones)), [v.name for v in inputs])
         graph.keeps_derivatives = keeps_derivatives
-        memo: Known = {id(v): w for v, w in zip(inputs, graph.inputs, strict=True)}
+        memo: Copies = {id(v): w for v, w in zip(inputs, graph.inputs, strict=True)}
         with graph.needs, locs.at(None):
             if any(type(n) is Length for v in inputs for n in v.lengths):
                 graph.dims = bind(graph, inputs)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Apply
     from tg.types.tensor_type import TensorType
 
-    Known = dict[int | tuple[int, int], Variable]  # by the id of a variable, and by the key of a result
+    Copies = dict[int | tuple[int, int], Variable]  # by the id of a variable, and by the key of a result
 
 
 def input_types(inputs: Sequence[Variable], ones: frozenset[tuple[int, int]]) -> list[TensorType]:
@@ -31,9 +31,9 @@ def input_types(inputs: Sequence[Variable], ones: frozenset[tuple[int, int]]) ->
     ]
 
 
-def import_apply(graph: FunctionGraph, node: Apply, results: Sequence[Variable | None], known: Known) -> None:
-    """Copy an apply into a graph, and leave among the known what its results are there."""
-    operands = tuple([known[id(v)] if id(v) in known else imported(graph, v, known) for v in node.inputs])
+def import_apply(graph: FunctionGraph, node: Apply, results: Sequence[Variable | None], copies: Copies) -> None:
+    """Copy an apply into a graph, and note the copies of its results."""
+    operands = tuple([copies[id(v)] if id(v) in copies else imported(graph, v, copies) for v in node.inputs])
     identity = node.op.named_identity
     if graph.keeps_derivatives and node.op.only_derives:
         outputs = _specialized(graph, node, operands)
@@ -52,13 +52,13 @@ def import_apply(graph: FunctionGraph, node: Apply, results: Sequence[Variable |
         outputs = _expanded(graph, node.op, operands)
     else:
         outputs = _specialized(graph, node, operands)
-    made = outputs[0].apply
-    if made is not None and results[0] is not None and results[0].name is not None:
-        graph.names.setdefault(id(made), results[0].name)
+    first = outputs[0].apply
+    if first is not None and results[0] is not None and results[0].name is not None:
+        graph.names.setdefault(id(first), results[0].name)
     for k, (old, new) in enumerate(zip(results, outputs, strict=False)):
-        known[id(node), k + 1] = new
+        copies[id(node), k + 1] = new
         if old is not None:
-            known[id(old)] = new
+            copies[id(old)] = new
 
 
 def _expanded(graph: FunctionGraph, op: Op, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
@@ -66,21 +66,21 @@ def _expanded(graph: FunctionGraph, op: Op, operands: tuple[Variable, ...]) -> t
     expansion = op.expansion(*operands)
     outputs = expansion if isinstance(expansion, tuple) else (expansion,)
     values = (*operands, *graph.inputs)  # an expansion may ask for lengths of inputs
-    known: Known = {id(v): v for v in values}
+    copies: Copies = {id(v): v for v in values}
     for inner, results in sorted_applies(outputs, boundary=values):
-        import_apply(graph, inner, results, known)
-    return tuple(imported(graph, v, known) for v in outputs)
+        import_apply(graph, inner, results, copies)
+    return tuple(imported(graph, v, copies) for v in outputs)
 
 
 def _inlined(graph: FunctionGraph, frozen: FrozenGraph, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
     """The outputs of a graph on values of this one, with its checks."""
     outputs, checks = frozen.instantiate_with_checks(operands)
-    known: Known = {id(v): v for v in operands}
-    asked = [v for check in checks for v in (check.condition, *check.values)]
-    for inner, results in sorted_applies([*outputs, *asked], boundary=operands):
-        import_apply(graph, inner, results, known)
-    import_checks(graph, checks, known)
-    return tuple(imported(graph, v, known) for v in outputs)
+    copies: Copies = {id(v): v for v in operands}
+    of_checks = [v for check in checks for v in (check.condition, *check.values)]
+    for inner, results in sorted_applies([*outputs, *of_checks], boundary=operands):
+        import_apply(graph, inner, results, copies)
+    import_checks(graph, checks, copies)
+    return tuple(imported(graph, v, copies) for v in outputs)
 
 
 def _specialized(graph: FunctionGraph, node: Apply, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
@@ -95,9 +95,9 @@ def _specialized(graph: FunctionGraph, node: Apply, operands: tuple[Variable, ..
         describe_operands(error, node.inputs)
         raise
     if op.may_fail or graph._handled < len(graph.needs.found):
-        made = outputs[0].apply
-        assert made is not None
-        graph._make_checks(made)
+        interned = outputs[0].apply
+        assert interned is not None
+        graph._make_checks(interned)
         outputs = graph.intern(op, _repeated(graph, op, operands))  # which may have turned out to have lengths of 1
     return outputs
 
@@ -110,25 +110,25 @@ def _repeated(graph: FunctionGraph, op: Op, operands: tuple[Variable, ...]) -> t
     return tuple(map(graph._with_ones, operands)) if graph.needs.ones and type(op).repeats else operands
 
 
-def import_checks(graph: FunctionGraph, checks: Sequence[Check], known: Known) -> None:
-    """Copy checks into a graph, on values that are known."""
+def import_checks(graph: FunctionGraph, checks: Sequence[Check], copies: Copies) -> None:
+    """Copy checks into a graph, on the copies of their values."""
     for condition, values, descriptor in checks:
-        taken = imported(graph, condition, known), tuple(imported(graph, v, known) for v in values)
+        taken = imported(graph, condition, copies), tuple(imported(graph, v, copies) for v in values)
         graph._add_check(Check(*taken, descriptor), None)
 
 
-def imported(graph: FunctionGraph, v: Variable, known: Known) -> Variable:
-    """A value of an expression in a graph: known already, or a constant."""
-    found = known.get(id(v))
-    if found is None and v.apply is not None and key_of(v) in known:  # another variable of the same result
-        found = known[id(v)] = known[key_of(v)]
-    if found is None:
+def imported(graph: FunctionGraph, v: Variable, copies: Copies) -> Variable:
+    """The copy of a value in a graph: one that is there, or of a constant."""
+    copy = copies.get(id(v))
+    if copy is None and v.apply is not None and key_of(v) in copies:  # another variable of the same result
+        copy = copies[id(v)] = copies[key_of(v)]
+    if copy is None:
         if not isinstance(v, Constant):
             where = (("created at", str(v.loc)),) if v.loc is not None else ()
             hint = "list it among the inputs, or give it a value"
             raise RewriteError(message(f"graph: {v!r} is neither an input nor computed", *where, hint=hint))
-        found = known[id(v)] = graph.canonical_constant(v)
-    return found
+        copy = copies[id(v)] = graph.canonical_constant(v)
+    return copy
 
 
 def _derived(graph: FunctionGraph, frozen: FrozenGraph) -> FrozenGraph:

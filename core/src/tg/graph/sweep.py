@@ -45,11 +45,11 @@ class Sweep:
         graph: FunctionGraph,
         transform: Transform | None,
         size: int,
-        given: Mapping[int, Variable] | None = None,
+        replacements: Mapping[int, Variable] | None = None,
         given_by: str = "",
     ) -> None:
         self.graph, self.transform = graph, transform
-        self.given = dict(given or {})
+        self.given = dict(replacements or {})
         self.given_by = given_by
         self.began: set[int] = set()  # values that `given` replaces, once their replacement is being visited
         self.done: dict[int, Variable] = dict(graph._leaves) if transform is not None else {}
@@ -60,20 +60,20 @@ class Sweep:
         self.names: dict[int, str] = {}
 
     def run(self, roots: Sequence[Variable]) -> list[Variable]:
-        """What the roots become."""
+        """The values that replace the roots."""
         return [self.result(root) for root in roots]
 
     def pass_through(self, roots: Sequence[Variable]) -> None:
         """Visit what is below the roots in the order in which it was made, quickly where nothing changes."""
-        graph, done, given, transform = self.graph, self.done, self.given, self.transform
+        graph, done, replacements, transform = self.graph, self.done, self.given, self.transform
         assert transform is not None
         for c in graph._constants.values():
             done[id(c)] = c
         for old in graph._live(roots):
             first = old[0]
-            if id(first) in done and (not given or all(id(v) in done for v in old)):
+            if id(first) in done and (not replacements or all(id(v) in done for v in old)):
                 continue
-            if given and any(id(v) in given for v in old):
+            if replacements and any(id(v) in replacements for v in old):
                 for v in old:
                     self.result(v)
                 continue
@@ -111,8 +111,8 @@ class Sweep:
                 graph.inherit(done[id(new)], out)
 
     def result(self, root: Variable) -> Variable:
-        """What a value becomes, with everything below it visited. Without a transform, values of the graph stay."""
-        stack, done, made, waiting = [root], self.done, self.graph._made, self.waiting
+        """The value that replaces another, all below it visited. Without a transform, values of the graph stay."""
+        stack, done, interned, waiting = [root], self.done, self.graph._made, self.waiting
         while stack:
             v = stack[-1]
             if id(v) in done:
@@ -125,7 +125,7 @@ class Sweep:
             if node is None:
                 self._leaf(v)
                 continue
-            outputs = made.get(id(node))
+            outputs = interned.get(id(node))
             if outputs is None or self.transform is not None:
                 missing = [u for u in node.inputs if id(u) not in done]
                 if missing:
@@ -145,8 +145,8 @@ class Sweep:
                     if id(out) not in self.given:
                         done.setdefault(id(out), out)
                 if id(v) not in done:
-                    found = outputs[v.index]
-                    done[id(v)] = done.setdefault(id(found), found)  # a replacement may be the value it replaces
+                    match = outputs[v.index]
+                    done[id(v)] = done.setdefault(id(match), match)  # a replacement may be the value it replaces
                     self.keep.append(v)
                     if self.graph.assumes:
                         self.graph.inherit(done[id(v)], v)
@@ -202,14 +202,14 @@ class Sweep:
     def _interned(self, node: Apply, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
         graph = self.graph
         outputs = graph.intern(node.op, operands, node)
-        made = outputs[0].apply
-        if made is not node and made is not None:
+        new_node = outputs[0].apply
+        if new_node is not node and new_node is not None:
             name = graph.names.get(id(node)) or self.names.get(id(node))
             if name is not None:
-                graph.names.setdefault(id(made), name)
+                graph.names.setdefault(id(new_node), name)
             origin = graph.origins.get(id(node)) or self.origins.get(id(node))
             if origin is not None:
-                graph.origins.setdefault(id(made), origin)
+                graph.origins.setdefault(id(new_node), origin)
             self.keep.append(node)
             if graph.assumes:
                 for new, old in zip(outputs, graph._made.get(id(node), ()), strict=False):
@@ -219,15 +219,15 @@ class Sweep:
         return outputs
 
     def _target(self, outputs: tuple[Variable, ...]) -> tuple[Variable, ...]:
-        """What a node's results become: themselves, or the replacement, which may still have to be visited."""
+        """The values that replace a node's results: themselves, or a replacement that may still have to be visited."""
         node = outputs[0].apply
         assert node is not None
-        found = self.transform(node, outputs) if self.transform is not None else None
-        if found is None:
+        replacement = self.transform(node, outputs) if self.transform is not None else None
+        if replacement is None:
             return outputs
-        rule, target = found
-        made = target[0].apply
-        if made is not None and made.op is node.op and _is_exchange(made, node):
+        rule, target = replacement
+        maker = target[0].apply
+        if maker is not None and maker.op is node.op and _is_exchange(maker, node):
             return outputs
         self._account(rule, node, outputs, target)
         self.waiting[id(outputs[0])] = target
@@ -251,14 +251,14 @@ class Sweep:
 
     def _mark(self, target: tuple[Variable, ...], origin: Origin, name: str | None) -> None:
         """Note where the applies of a replacement come from; a name goes to the first one."""
-        made, first = self.graph._made, target[0].apply
+        interned, first = self.graph._made, target[0].apply
         if name is not None and first is not None:
-            names = self.graph.names if id(first) in made else self.names
+            names = self.graph.names if id(first) in interned else self.names
             names.setdefault(id(first), name)
         stack = [v.apply for v in target]
         while stack:
             new = stack.pop()
-            if new is not None and id(new) not in made and id(new) not in self.origins:
+            if new is not None and id(new) not in interned and id(new) not in self.origins:
                 self.origins[id(new)] = origin
                 stack.extend(u.apply for u in new.inputs)
 

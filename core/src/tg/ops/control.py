@@ -169,7 +169,7 @@ class OfGradient(Op):
         return ""
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
-        """Those of the operand."""
+        """The facts of the operand."""
         return (facts_of(inputs[0]),)
 
 

@@ -45,11 +45,11 @@ def serial_now() -> int:
 def sequences_of(xs: Any, what: str) -> tuple[list[Variable], Structure]:
     """The sequences of a loop, of which each has an axis for the steps, and how they are nested."""
     leaves, structure = flatten(xs)
-    found = [as_variable(v) for v in leaves]
-    for path, v in zip(paths(structure), found, strict=True):
+    sequences = [as_variable(v) for v in leaves]
+    for path, v in zip(paths(structure), sequences, strict=True):
         if not v.type.ndim:
             raise ShapeError(message(f"{what}: xs{path}: found {v.type}, needed an axis for the steps"))
-    return found, structure
+    return sequences, structure
 
 
 def step_count(length: Any, sequences: Sequence[Variable], what: str) -> int | Variable:
@@ -58,10 +58,10 @@ def step_count(length: Any, sequences: Sequence[Variable], what: str) -> int | V
         if not sequences:
             raise InputError(message(f"{what}: found neither xs nor length, needed one: how many steps"))
         length = sequences[0].shape[0]
-    found: int | Variable = as_integer(length, f"{what}: length")
-    if type(found) is int and found < 0:
-        raise ShapeError(message(f"{what}: length: found {found}, needed at least 0"))
-    return found
+    count: int | Variable = as_integer(length, f"{what}: length")
+    if type(count) is int and count < 0:
+        raise ShapeError(message(f"{what}: length: found {count}, needed at least 0"))
+    return count
 
 
 def as_integer(value: Any, what: str) -> int | Variable:
@@ -198,12 +198,12 @@ def apply_step(
         after = [as_before(v, c, what) for v, c in zip(step.after, step.carries, strict=True)]
         used = captured([*after, *step.given], own, step.began)
         body = freeze([*own, *used], [*after, *step.given, *step.carries])
-    given = [as_variable(v, c.type.dtype) for v, c in zip(leaves, step.carries, strict=True)]
+    inits = [as_variable(v, c.type.dtype) for v, c in zip(leaves, step.carries, strict=True)]
     length = [count] if isinstance(count, Variable) else []
-    op = Scan(body, len(given), len(sequences), None if length else count, reverse, told)  # type: ignore[arg-type]
-    made = op(*length, *given, *sequences, *used)
-    results = made if isinstance(made, tuple) else (made,)
-    return results[: len(given) + len(step.given)]
+    op = Scan(body, len(inits), len(sequences), None if length else count, reverse, told)  # type: ignore[arg-type]
+    outputs = op(*length, *inits, *sequences, *used)
+    results = outputs if isinstance(outputs, tuple) else (outputs,)
+    return results[: len(inits) + len(step.given)]
 
 
 def as_before(after: Variable, before: Variable, what: str) -> Variable:

@@ -148,7 +148,7 @@ class _Cut:
 
     def run(self, setting: Setting) -> list[tuple[Array, ...]]:
         """The results of each node on the backend."""
-        results, structure = flatten([v for made in self.results for v in made])
+        results, structure = flatten([v for outputs_of_node in self.results for v in outputs_of_node])
         options = Options(setting.choice, mode="off")
         programs = Programs(Request(tuple(self.inputs.values()), (), tuple(results), (), structure, options))
         arrays = [self.array(k).astype(numpy_dtype(v.type.dtype), copy=False) for k, v in self.inputs.items()]
@@ -160,7 +160,7 @@ class _Cut:
             return [program.executable.to_numpy(v) for v in outputs]
 
         flat = iter(programs.run(arrays, (), ran))
-        return [tuple(next(flat) for _ in made) for made in self.results]
+        return [tuple(next(flat) for _ in outputs_of_node) for outputs_of_node in self.results]
 
     def operand_rows(self, node: Any, mismatch: Difference) -> list[tuple[str, str]]:
         """The operands of a node at the place of a difference."""

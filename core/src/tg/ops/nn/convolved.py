@@ -212,9 +212,9 @@ def convolution(
     return op(x, w, *begins, *counts)  # type: ignore[no-any-return]
 
 
-def _numbers(given: Sequence[Size]) -> tuple[tuple[int | None, ...], list[Variable]]:
-    field = tuple(n if type(n) is int else None for n in given)
-    return field, [as_size_variable(n) for n in given if type(n) is not int]
+def _numbers(sizes: Sequence[Size]) -> tuple[tuple[int | None, ...], list[Variable]]:
+    field = tuple(n if type(n) is int else None for n in sizes)
+    return field, [as_size_variable(n) for n in sizes if type(n) is not int]
 
 
 def _negative(b: Size) -> Size:

@@ -345,5 +345,5 @@ def log_beta_tail_of(a: Any, b: Any, w: Any) -> Any:
     """The logarithm of I(1 / (1 + w); a, b) for finite a, b and w above 0; a and b may be dual numbers."""
     above, *smaller = _smaller_tail(a, b, 1.0 / (1.0 + w), w / (1.0 + w))
     square, exponent = _front_in_parts(*smaller)
-    found = log(square) * 0.5 + exponent + log(_fraction_of_beta(*smaller))
-    return choose(above, log1p(-exp(choose(above, found, -1.0))), found)
+    log_tail = log(square) * 0.5 + exponent + log(_fraction_of_beta(*smaller))
+    return choose(above, log1p(-exp(choose(above, log_tail, -1.0))), log_tail)

@@ -40,7 +40,7 @@ def below_of(condition: Variable) -> Below | None:
 
 
 def _numbers(v: Variable, axis: int) -> tuple[Variable, int] | None:
-    """What stands along an axis of a value, and the number that is added to it: to a range 0, 1, ... alone."""
+    """The value along an axis of another, and the number that is added to it: to a range 0, 1, ... alone."""
     u = Moved.of(v, ExpandDims).with_axes((axis,))
     if u is None:
         return None
