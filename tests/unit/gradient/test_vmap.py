@@ -579,6 +579,32 @@ def test_second_derivatives_of_as_many_steps_as_each_asks_for():
     same(found, one_by_one(lambda v, k: k * (k - 1) * v ** max(k - 2.0, 0), (V, K)))
 
 
+def test_hessians_of_as_many_steps_as_each_asks_for_where_lengths_are_unknown():
+    """What a step traces has lengths that broadcast: those of its inputs, found by inferring the types again."""
+    jax = pytest.importorskip("jax")
+    x, k = tg.matrix("x"), tg.vector("k", dtype="int64")
+
+    def total(v, n):
+        return tg.sum(tg.fori_loop(0, n, lambda _, c: c * v * tg.sum(v), v))
+
+    f = tg.function([x, k], tg.vmap(lambda v, n: tg.hessian(total(v, n), v))(x, k), backend="perform")
+
+    def by_jax(v, n):
+        def of(u):
+            c = u
+            for _ in range(n):
+                c = c * u * jax.numpy.sum(u)
+            return jax.numpy.sum(c)
+
+        with jax.enable_x64(True):
+            return np.asarray(jax.hessian(of)(v))
+
+    for n in (3, 1):
+        values, steps = np.linspace(0.5, 1.5, 2 * n).reshape(2, n), np.array([2, 0])
+        wanted = [by_jax(v, s) for v, s in zip(values, steps, strict=True)]
+        np.testing.assert_allclose(f(values, steps), wanted, rtol=1e-10)
+
+
 def test_a_jacobian_of_what_is_mapped():
     x = tg.matrix("x")
     y = tg.jacobian(tg.vmap(lambda row: tg.prod(row))(x), x)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tg.graph.checks import SHAPES, Descriptor, source_of
+from tg.graph.frozen import types_for
 from tg.graph.function_graph import FunctionGraph, freeze
 from tg.graph.nodes import Variable, apply, as_size_variable
 from tg.ops.assumptions import required
@@ -78,7 +79,8 @@ def _batch_count(tools: Any, op: Scan, size: Any, inputs: Sequence[Variable], ba
     most = required(maximum(total_max(inputs[0]), 0), fine, shown, failure)
     own = [Variable(t) for t in op.body.input_types]
     at, count = Variable(TensorType("int64")), Variable(TensorType("int64"))
-    nothing = [_zeros_before(tools, op, v, own) for v in op.body.instantiate(own)[n:]]
+    types = types_for(op.body, [v.symbolic_type for v in own])
+    nothing = [_zeros_before(tools, op, types[number], own) for number in op.body.outputs[n : n + op.traces]]
     step = Cond((freeze(own, [*own[:n], *nothing]), op.body))
     results = apply(step, [cast_variable(less(at, count), "int64"), *own])
     after, traced = results[:n], results[n : n + op.traces]
@@ -90,12 +92,12 @@ def _batch_count(tools: Any, op: Scan, size: Any, inputs: Sequence[Variable], ba
     return [*outs[:n], *outs[n + 1 : n + 1 + op.traces]]
 
 
-def _zeros_before(tools: Any, op: Scan, v: Variable, own: Sequence[Variable]) -> Variable:
-    """Zeros like what a step traces, whose lengths must be those of what is given to it."""
+def _zeros_before(tools: Any, op: Scan, t: TensorType, own: Sequence[Variable]) -> Variable:
+    """Zeros of the type of what a step traces, whose lengths must follow from those of what is given to it."""
     ids = {id(u) for u in own}
-    unknown = any(id(getattr(atom, "owner", None)) not in ids for m in v.shape for atom in atoms(m))
+    unknown = any(id(getattr(atom, "owner", None)) not in ids for m in t.shape for atom in atoms(m))
     tools.need_unbatched(op, [unknown], "a length")
-    return zeros(v.shape, dtype=v.type.dtype)
+    return zeros(t.shape, dtype=t.dtype)
 
 
 def _wide_inputs(
