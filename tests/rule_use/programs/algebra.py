@@ -30,6 +30,12 @@ def matrix_normal(x, u, v):
     return -0.5 * (r @ tg.linalg.solve(c, r) + tg.linalg.slogdet(c)[1] + 12 * math.log(2 * math.pi))
 
 
+def grid_process(x, y, weights):
+    """Means of a Gaussian process at the points of a grid, by weights at all (Saatci 2011, chapter 5)."""
+    near = [tg.exp(-((p[:, None] - p[None, :]) ** 2) / 2) for p in (x, y)]
+    return tg.kron(*near) @ weights
+
+
 def kronecker_curvature(a, g, dw):
     """A step by curvature in two factors, written by the whole matrix (Martens and Grosse 2015)."""
     f = tg.linalg.inv(tg.kron(a @ a.T + 0.1 * tg.eye(3), g @ g.T + 0.1 * tg.eye(2)))
@@ -297,6 +303,7 @@ PROGRAMS = (
     program("probabilistic PCA", probabilistic_pca, w="float64[6, 2]", log_s=S, s=M6, wrt=("w", "log_s")),
     program("factor analysis", factor_analysis, w="float64[5, 2]", log_psi="float64[5]", s="float64[5, 5]", grad=True),
     program("matrix normal", matrix_normal, x="float64[4, 3]", u=M4, v=M3, grad=True),
+    program("grid process", grid_process, x="float64[4]", y="float64[3]", weights="float64[12]", grad=True),
     program("Kronecker curvature", kronecker_curvature, a=M3, g=M2, dw="float64[2, 3]", grad=True),
     program("two qubits", two_qubits, state="float64[4]", theta=S, grad=True),
     program("two groups", two_groups, r="float64[5]", a=M3, b=M2, grad=True),
