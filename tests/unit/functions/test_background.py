@@ -168,6 +168,8 @@ def test_a_failure_warns_once_and_the_reference_goes_on(compiler):
         assert f([1.0]).tolist() == [2.0]
     assert [w.filename for w in seen] == [__file__]
     assert f([1.0]).tolist() == [2.0]  # warnings are errors here
+    f._calls._failed(MemoryError("no room for the compiler"))  # of another pattern, which fails later
+    assert f([1.0]).tolist() == [2.0]
     assert not f.compiled
     with pytest.raises(MemoryError, match="no room"):
         f.source()

@@ -43,6 +43,7 @@ class Calls:
     def __init__(self, request: Request, programs: Programs, install: Callable[[Callable[..., Any]], object]) -> None:
         self.request, self.programs, self._install = request, programs, install
         self._is_watched, self._is_native = request.options.is_watched, request.options.native
+        self._failures: set[str] = set()  # that calls have warned of
         with Span("caller"):
             self._renew()
         programs.begin(self._renew, self._failed)
@@ -82,12 +83,15 @@ class Calls:
         self._install(self._quickest())
 
     def _failed(self, error: BaseException) -> None:
-        """Native code cannot be made: the next call warns, and the reference goes on."""
+        """Native code cannot be made: the next call warns, and the reference goes on; other patterns fail alike."""
+        failure = f"backend {self.programs.choice.name!r} has not compiled it, the reference goes on: {error}"
+        if failure in self._failures:
+            return
 
         def call(*args: Any, **kwargs: Any) -> Any:
             quickest = self._quickest()
             self._install(quickest)
-            failure = f"backend {self.programs.choice.name!r} has not compiled it, the reference goes on: {error}"
+            self._failures.add(failure)
             warn(f"{self.request.options.name}: {failure}", RuntimeWarning)
             return quickest(*args, **kwargs)
 
