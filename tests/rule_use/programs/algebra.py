@@ -299,7 +299,15 @@ def bonds(x, i, j):
     return tg.zeros_like(x).at[i].add(force).at[j].add(-force)
 
 
+def euler(y, rate):
+    """As many of Euler's steps as a tolerance asks for (Hairer, Norsett and Wanner 1993, I.7)."""
+    end, step = tg.as_variable(1.0), tg.as_variable(0.25)
+    steps = tg.cast(tg.ceil(end / step), "int64")
+    return tg.fori_loop(0, steps, lambda _, v: v - step * rate * v, y)
+
+
 PROGRAMS = (
+    program("Euler", euler, y="float64[3]", rate=S, grad=True),
     program("probabilistic PCA", probabilistic_pca, w="float64[6, 2]", log_s=S, s=M6, wrt=("w", "log_s")),
     program("factor analysis", factor_analysis, w="float64[5, 2]", log_psi="float64[5]", s="float64[5, 5]", grad=True),
     program("matrix normal", matrix_normal, x="float64[4, 3]", u=M4, v=M3, grad=True),

@@ -13,7 +13,8 @@ import pytest
 import tg
 from tg import plugin
 from tg.ops.catalog import ELEMENTWISE
-from tg.ops.elementwise.record import floating, unary
+from tg.ops.elementwise.dtype_loops import floating
+from tg.ops.elementwise.record import unary
 from tg.ops.elementwise.trigonometric import log_cosh
 
 COMPARISONS = (tg.equal, tg.not_equal, tg.less, tg.less_equal, tg.greater, tg.greater_equal)

@@ -3,8 +3,6 @@
 import pytest
 
 import tg
-from tests.enumerate.programs import random_program
-from tests.enumerate.search import Rewritten
 from tg.errors import InputError, ShapeError, TextError
 from tg.graph.op import Op
 from tg.ops import catalog
@@ -138,10 +136,3 @@ def test_a_text_that_sums_over_what_is_no_axis_is_refused(axes, said):
     assert "axes=(-2,)" in text
     with pytest.raises(TextError, match=said):
         tg.parse(text.replace("axes=(-2,)", f"axes={axes}"))
-
-
-@pytest.mark.parametrize("known", [True, False])
-def test_no_program_asks_for_the_length_of_an_axis_that_a_scalar_has_not(known):
-    """It was built, and rewriting it raised IndexError."""
-    inputs, outputs = random_program("shape", 1000).built(known)
-    assert Rewritten(inputs, outputs).after.nodes

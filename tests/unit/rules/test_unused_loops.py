@@ -111,6 +111,16 @@ def test_a_check_stays_with_what_it_reads():
         interpret(frozen, [np.asarray(v) for v in ARRAYS.values()])
 
 
+@pytest.mark.parametrize("count", [20, 30])
+def test_a_length_that_turns_out_to_be_known_is_no_operand(count):
+    n = tg.constant(np.int64(count))
+    c, ys = tg.scan(lambda c, _: (c * S + 1, c), 1.0, None, n + 0)
+    (op,) = loops(c, ys)
+    assert op.length == count
+    known = tg.scan(lambda c, v: (c + v, None), 0.0, tg.zeros(count) + S)[0]
+    assert [op.length for op in loops(known)] == [count]
+
+
 def test_a_length_that_is_not_known_is_one():
     c, ys = tg.scan(lambda c, _: (c * S + 1, c), 1.0, None, N)
     assert [op.length for op in loops(c, ys)] == [None]
