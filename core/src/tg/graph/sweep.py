@@ -32,7 +32,7 @@ class Recorder(Protocol):
     def replaced(self, name: str, old: tuple[Variable, ...], new: tuple[Variable, ...], loc: locs.Loc | None) -> None:
         """A node's results are replaced."""
 
-    def swept(self, graph: FunctionGraph, done: Mapping[int, Variable], keepalive: object) -> None:
+    def swept(self, graph: FunctionGraph, done: Mapping[int, Variable], references: object) -> None:
         """A sweep has ended: what became of each value, by id, and what keeps these alive."""
 
 
