@@ -36,6 +36,7 @@ FOUND = {  # seeds, and the forms of their programs
     "a length of a slice that was taken from a trace": (1000127, ()),
     "lengths that are compared in a branch, and behind it": (3044, ()),
     "lengths of which what a backend's rules make shows that they must be equal": (20200114, ("guarded", "taps")),
+    "a loop that had a status alone, and then no check": (3004, ("wide", "taps")),
 }
 
 FAILING = 4360  # a program whose check fails in the third step

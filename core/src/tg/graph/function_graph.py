@@ -279,6 +279,8 @@ class FunctionGraph:
             if like is not None and like.op is op:
                 outputs = self._typed_like(like, operands)
             outputs = outputs or self._typed(op, operands, like)
+            if not outputs:  # a loop that had a status alone, whose last check is gone
+                return ()
             self._table[key] = self._made[id(outputs[0].apply)] = outputs
         return outputs
 

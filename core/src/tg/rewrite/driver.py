@@ -423,7 +423,7 @@ class _Sweeper:
             return None
         changed = op.with_inner_graphs(after)
         target = self.graph.intern(changed, node.inputs, node)
-        if changed.inner_descriptors != op.inner_descriptors:
+        if target and changed.inner_descriptors != op.inner_descriptors:
             new_node = target[0].apply
             assert new_node is not None
             self.checks.extend((check, new_node) for check in checks_of(new_node))
