@@ -132,7 +132,7 @@ def test_an_interrupt_leaves_all_old_values_or_all_new_ones(monkeypatch):
     w, v = tg.shared(numbers(N), "w"), tg.shared(numbers(N, seed=1), "v")
     f = updating({w: w * 2.0, v: tg.cumsum(v, 0)})
     assert len(f.reused) == 1
-    wanted, fresh = [w.get_value() * 2, np.cumsum(v.get_value())], type(f)._fresh
+    wanted, fresh = [w.get_value() * 2, np.cumsum(v.get_value())], type(f._calls).fresh
     calls = iter([True, False])
 
     def interrupted(*args):
@@ -140,7 +140,7 @@ def test_an_interrupt_leaves_all_old_values_or_all_new_ones(monkeypatch):
             raise KeyboardInterrupt
         return fresh(*args)
 
-    monkeypatch.setattr(type(f), "_fresh", interrupted)
+    monkeypatch.setattr(type(f._calls), "fresh", interrupted)
     before = address(w)
     with pytest.raises(KeyboardInterrupt):
         f()
