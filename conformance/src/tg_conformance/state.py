@@ -152,7 +152,7 @@ def _malloced() -> int:
 
 
 class _Measure(NamedTuple):
-    """How much memory is in use, and by how much each call has to add to it to count."""
+    """A measure of memory in use, and the least that each call has to add to it to count as a leak."""
 
     size: Callable[[], int]
     least: int
