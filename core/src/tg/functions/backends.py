@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from tg import plugin
 from tg.errors import InputError, NoRuleError, OptionError, message
 from tg.graph.op import Op
+from tg.plugin.options import general_options
+from tg.plugin.records import General
 from tg.plugin.registry import AUTO, FALLBACK
 
 if TYPE_CHECKING:
@@ -21,14 +23,16 @@ if TYPE_CHECKING:
 
     from tg.functions.compile import Program
     from tg.graph.frozen import FrozenGraph
-    from tg.plugin.records import BackendStatus
+    from tg.plugin.records import Backend, BackendStatus
 
 PassedOver = tuple[tuple[str, str], ...]
+
+NONE_SET: Final = General()
 
 
 @dataclasses.dataclass(frozen=True)
 class BackendChoice:
-    """A backend and its validated options; make one with `tg.backend`.
+    """A backend, its own options and the general ones, all of them valid; make one with `tg.backend`.
 
     A choice of "auto" has in `auto` the options that were given with it, and in `passed_over` the backends before this
     one in line, each with the reason; it is pickled as "auto", and chosen anew where it is restored.
@@ -36,12 +40,13 @@ class BackendChoice:
 
     name: str
     options: Any
+    general: General = NONE_SET
     auto: tuple[tuple[str, Any], ...] | None = None  # None: the backend was named
     passed_over: PassedOver = dataclasses.field(default=(), compare=False)
 
     def __reduce__(self) -> tuple[object, ...]:
         if self.auto is None:
-            return BackendChoice, (self.name, self.options)
+            return BackendChoice, (self.name, self.options, self.general)
         return functools.partial(backend, AUTO, **dict(self.auto)), ()
 
 
@@ -60,7 +65,18 @@ def backend(name: str, **options: Any) -> BackendChoice:
     if name == AUTO:
         return _first_of(registry.candidates(), options, ())
     record = registry.backend(name)
-    return BackendChoice(record.name, plugin.validate_options(record, options))
+    general, own = _valid(record, options)
+    return BackendChoice(record.name, own, general)
+
+
+def _valid(record: Backend, options: Mapping[str, Any]) -> tuple[General, Any]:
+    """The general options among these, and the backend's own.
+
+    Raises:
+        OptionError: an option that neither has, or a value it cannot have.
+    """
+    general, own = general_options(record, options)
+    return general, plugin.validate_options(record, own)
 
 
 def _first_of(names: Sequence[str], options: Mapping[str, Any], passed_over: PassedOver) -> BackendChoice:
@@ -73,10 +89,10 @@ def _first_of(names: Sequence[str], options: Mapping[str, Any], passed_over: Pas
     for name in names:
         obstacle: str | None
         try:
-            valid_options = plugin.validate_options(registry.backend(name), options)
+            general, own = _valid(registry.backend(name), options)
             obstacle = registry.obstacle(name)
             if obstacle is None:
-                return BackendChoice(name, valid_options, tuple(options.items()), passed_over)
+                return BackendChoice(name, own, general, tuple(options.items()), passed_over)
         except OptionError as error:
             refused.append(error)
             obstacle = _fact(name, error)

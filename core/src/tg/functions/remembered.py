@@ -134,7 +134,9 @@ def is_of(packages: Sequence[str], function: Any) -> bool:
 
 def _way(setting: Setting) -> str:
     choice = setting.choice
-    return repr((choice.name, choice.options, choice.auto is None, setting.mode, sorted(setting.exclude)))
+    return repr(
+        (choice.name, choice.options, choice.general, choice.auto is None, setting.mode, sorted(setting.exclude))
+    )
 
 
 def _surroundings(backend: str) -> tuple[str, ...]:

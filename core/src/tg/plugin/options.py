@@ -1,4 +1,4 @@
-"""Typed options of a backend: what the user gave, checked against the backend's dataclass."""
+"""Typed options: those that core itself honours on every backend, and a backend's own, checked by its dataclass."""
 
 from __future__ import annotations
 
@@ -9,11 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 from tg.errors import OptionError, message
 from tg.plugin.discovery import near
+from tg.plugin.records import GENERAL, General
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tg.plugin.records import Backend
+
+
+def general_options(backend: Backend, values: Mapping[str, Any]) -> tuple[General, dict[str, Any]]:
+    """The general options among those that are given with a backend, and the others.
+
+    Raises:
+        OptionError: a value of another type.
+    """
+    hints = typing.get_type_hints(General)
+    for name in hints.keys() & values:
+        _need_type(backend, name, values[name], hints[name])
+    rest = {name: value for name, value in values.items() if name not in hints}
+    return General(**{name: value for name, value in values.items() if name in hints}), rest
 
 
 def validate_options(backend: Backend, values: Mapping[str, object]) -> object:
@@ -31,11 +45,14 @@ def validate_options(backend: Backend, values: Mapping[str, object]) -> object:
     fields = {field.name: field for field in dataclasses.fields(backend.options) if field.init}
     for name, value in values.items():
         if name not in fields:
-            raise OptionError(_unknown(backend.name, name, fields))
-        if not accepts(hints[name], value):
-            summary = f"backend {backend.name!r}: option {name}: found {value!r}, needed {_shown(hints[name])}"
-            raise OptionError(message(summary))
+            raise OptionError(_unknown(backend.name, name, (*fields, *GENERAL)))
+        _need_type(backend, name, value, hints[name])
     return _made(backend, values)
+
+
+def _need_type(backend: Backend, name: str, value: object, hint: Any) -> None:
+    if not accepts(hint, value):
+        raise OptionError(message(f"backend {backend.name!r}: option {name}: found {value!r}, needed {_shown(hint)}"))
 
 
 def accepts(hint: Any, value: object) -> bool:
@@ -69,9 +86,9 @@ def _made(backend: Backend, values: Mapping[str, object]) -> object:
         raise OptionError(message(f"backend {backend.name!r}: {error}: found {shown}")) from error
 
 
-def _unknown(backend: str, name: str, fields: Mapping[str, dataclasses.Field[object]]) -> str:
-    like = near(name, fields)
-    line = ("options", ", ".join(fields) or "none")
+def _unknown(backend: str, name: str, known: Sequence[str]) -> str:
+    like = near(name, known)
+    line = ("options", ", ".join(known) or "none")
     return message(f"backend {backend!r}: unknown option {name!r}", line, hint=f"{like} exists" if like else None)
 
 

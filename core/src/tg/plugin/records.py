@@ -53,6 +53,15 @@ ARRAY = RuleProtocol("array", 2)
 
 
 @dataclass(frozen=True, slots=True)
+class General:
+    """The options that core itself honours, so that they mean the same on every backend."""
+
+
+GENERAL = tuple(field.name for field in dataclasses.fields(General))
+"""The names of the general options, which no backend may give to options of its own."""
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """The options of a backend that has none."""
 
@@ -100,6 +109,8 @@ class Backend:
         self._need(self.shapes in SHAPES, "shapes", "'static' or 'dynamic'")
         self._need(self.compiles in COMPILES, "compiles", "'fast' or 'slowly'")
         self._need(_is_frozen(self.options), "options", "a frozen dataclass")
+        own = {field.name for field in dataclasses.fields(self.options)}
+        self._need(own.isdisjoint(GENERAL), "options", f"none of those that core has: {', '.join(GENERAL)}")
         level = self.conformance_level
         self._need(type(level) is int and level >= 1, "conformance_level", "an int of at least 1")
 
