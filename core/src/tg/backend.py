@@ -51,6 +51,7 @@ _NAMES = {
     "tg.rules.loops.dear": "STEPS_AHEAD",
     "tg.rules.loops.running": "RUNNING_RESULTS",
     "tg.rewrite.pattern": "is_made_by",
+    "tg.rules.shape.moved": "Moved",
     "tg.rewrite.phases": "BACKEND CANONICALIZE EXPAND SPECIALIZE STABILIZE"
     " DROPS_ERROR EXACT NAN_UNSAFE REASSOCIATES SIGNED_ZERO",
     # ops of one's own

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg.backend import Schur
-from tg_torch import fused
+from tg_torch import fused, paired
 from tg_torch.rules import contraction, control, creation, cumulative, indexing, loops, reduction, shape, sorting
 from tg_torch.rules.elementwise import (
     arithmetic,
@@ -59,6 +59,7 @@ RULES: Final[dict[object, Rule]] = {
     **pooling.RULES,
     **attention.RULES,
     **fused.RULES,
+    **paired.RULES,
 }
 
 HOSTED: Final[frozenset[object]] = frozenset((Schur,))
