@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from tg.backend import Op
+from tg_torch.place import RUN, Place
 
 if TYPE_CHECKING:
     from tg.backend import Rule, TensorType
@@ -70,6 +71,42 @@ class Relu(Op):
         return (np.where(x <= 0, x.dtype.type(0), x),)
 
 
+@final
+class ReluGradient(Op):
+    """dy where x is above 0 or NaN, else 0.
+
+    Shapes:
+        x (n...), dy (n...) -> (n...)
+    """
+
+    def infer(self, x: TensorType, dy: TensorType) -> tuple[TensorType, ...]:
+        """The type of dy."""
+        return (dy,)
+
+    def perform(self, x: Array, dy: Array) -> tuple[Array, ...]:
+        """By NumPy."""
+        return (np.where(x <= 0, dy.dtype.type(0), dy),)
+
+
+@final
+class Fence(Op):
+    """x where a condition that many of its elements share holds, else 0.
+
+    Shapes:
+        condition, which repeats to (n...), x (n...) -> (n...)
+    """
+
+    pointwise = True
+
+    def infer(self, condition: TensorType, x: TensorType) -> tuple[TensorType, ...]:
+        """The type of x."""
+        return (x,)
+
+    def perform(self, condition: Array, x: Array) -> tuple[Array, ...]:
+        """By NumPy."""
+        return (np.where(condition, x, x.dtype.type(0)),)
+
+
 def squared_norm(op: SquaredNorm, x: torch.Tensor) -> torch.Tensor:
     """The product of a vector with itself."""
     return torch.dot(x, x)
@@ -85,4 +122,23 @@ def relu(op: Relu, x: torch.Tensor) -> torch.Tensor:
     return torch.relu(x)
 
 
-RULES: Final[dict[object, Rule]] = {SquaredNorm: squared_norm, AddMultiple: add_multiple, Relu: relu}
+def relu_gradient(op: ReluGradient, x: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
+    """The function that autograd calls."""
+    slopes: torch.Tensor = torch.ops.aten.threshold_backward(dy, x, 0)
+    return slopes
+
+
+def fence(op: Fence, condition: torch.Tensor, x: torch.Tensor, *, context: Place = RUN) -> torch.Tensor:
+    """x itself where the condition always holds, if that may be asked."""
+    if not context.is_traced and condition.is_cpu and condition.all():
+        return x
+    return torch.where(condition, x, x.new_zeros(()))
+
+
+RULES: Final[dict[object, Rule]] = {
+    SquaredNorm: squared_norm,
+    AddMultiple: add_multiple,
+    Relu: relu,
+    ReluGradient: relu_gradient,
+    Fence: fence,
+}

@@ -18,6 +18,7 @@ import torch
 from tg import NoRuleError, OptionError
 from tg.backend import FuncifyLinker, Linker, cast, complex, indexing, message, node_lines, shape, takes_graphs
 from tg_torch.compiled import Compiled, CompiledStep
+from tg_torch.fused import Fence
 from tg_torch.place import CPU, Place
 from tg_torch.special import special
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 VIEWS: Final = frozenset(
     {
+        Fence,
         cast.Cast,
         complex.real,
         complex.imag,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,13 +23,16 @@ from tg.backend import (
     convolution,
     node_rule,
 )
-from tg_torch.fused import AddMultiple, Relu, SquaredNorm
+from tg_torch.fused import AddMultiple, Fence, Relu, ReluGradient, SquaredNorm
 from tg_torch.paired import pairs
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tg.backend import Apply, Variable
 
 IN_ITSELF: Final = ("float32", "float64")  # computed in by PyTorch, of real floating numbers
+SHARING: Final = 16  # elements that share a condition, from which on it is asked first whether it always holds
 
 
 def _squared_norm(node: Apply, outputs: Any) -> Variable | None:
@@ -69,14 +73,32 @@ def _multiple(v: Variable) -> tuple[Variable, float] | None:
 
 
 def _relu(node: Apply, outputs: Any) -> Variable | None:
-    condition, zero, x = node.inputs
+    """`relu` of what is compared with 0, or its gradient."""
+    condition, zero, y = node.inputs
     below = condition.apply
-    if below is None or below.op.rule_key is not comparison.less_equal or x.type.dtype not in IN_ITSELF:
+    if below is None or below.op.rule_key is not comparison.less_equal or y.type.dtype not in IN_ITSELF:
         return None
-    if below.inputs[0] is not x or not all(_is_zero(v) for v in (zero, below.inputs[1])):
+    x = below.inputs[0]
+    if x.type.static != y.type.static or not all(_is_zero(v) for v in (zero, below.inputs[1])):
         return None
-    value: Variable = Relu()(x)
+    value: Variable = Relu()(x) if x is y else ReluGradient()(x, y)
     return value
+
+
+def _fence(node: Apply, outputs: Any) -> Variable | None:
+    condition, x, zero = node.inputs
+    if x.type.dtype not in IN_ITSELF or x.type.static != outputs[0].type.static or not _is_zero(zero):
+        return None
+    if _sharing(condition.type.shape, x.type.shape) < SHARING:
+        return None
+    value: Variable = Fence()(condition, x)
+    return value
+
+
+def _sharing(few: Sequence[Any], shape: Sequence[Any]) -> int:
+    """How many elements of an array share one of fewer that repeats to its shape; lengths not known count as 1."""
+    own = (*[1] * (len(shape) - len(few)), *few)
+    return math.prod(n for n, k in zip(shape, own, strict=True) if k == 1 and type(n) is int)
 
 
 def _is_zero(v: Variable) -> bool:
@@ -115,6 +137,15 @@ REWRITES: Final = Rewrites(
             kind=SIGNED_ZERO,
             why="One pass in place of a comparison and a choice.",
             example=lambda x: relu(x),  # noqa: PLW0108 (of one argument, as examples are counted)
+        ),
+        node_rule(
+            "fence",
+            keys=(comparison.where,),
+            apply=_fence,
+            phase=BACKEND,
+            kind=SIGNED_ZERO,
+            why="Gradients are 0 where a few conditions say so, which hardly any do: they are not copied to see that.",
+            example=lambda x: comparison.where(comparison.less(x[0, 0], 5), x, np.asarray(0, x.type.numpy_dtype)),
         ),
     ),
     passes=(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import torch
 
 from tg.backend import COMPLEX, FLOATS, arithmetic, cast, comparison, exponential, rounding, trigonometric
-from tg_torch.fused import AddMultiple, Relu
+from tg_torch.fused import AddMultiple, Relu, ReluGradient
 from tg_torch.rules.elementwise.cast import DTYPES
 from tg_torch.unsigned import SIGNED
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 BITS: Final = {"float16": torch.int16, "bfloat16": torch.int16, "float32": torch.int32, "float64": torch.int64}
 LARGE: Final = 4096  # elements: from here on bits are chosen faster than branches (12 times where these are random)
 EMULATED: Final = frozenset(str(dtype).removeprefix("torch.") for dtype in SIGNED)
+INTO_GRADIENT: Final = torch.ops.aten.threshold_backward.grad_input
 UNORDERED: Final = EMULATED | frozenset(COMPLEX)
 
 
@@ -102,6 +103,12 @@ def _relu(site: Site) -> Rule | None:
     return function
 
 
+def _relu_gradient(site: Site) -> Rule | None:
+    if 1 not in site.reusable():
+        return None
+    return lambda x, dy: INTO_GRADIENT(dy, x, 0, grad_input=dy)
+
+
 def _floating(function: Function) -> Make:
     return lambda site: _into(function, site) if site.operands[0].dtype in FLOATS else None
 
@@ -160,4 +167,5 @@ SPECIAL: Final[dict[object, Make]] = {
     comparison.where: _where,
     AddMultiple: _add_multiple,
     Relu: _relu,
+    ReluGradient: _relu_gradient,
 }
