@@ -31,6 +31,7 @@ _HOMES = {
     "FrozenGraph": "tg.graph.frozen",
     "Op": "tg.graph.op",
     "TensorType": "tg.types.tensor_type",
+    "Mesh": "tg.types.mesh",
     "grad": "tg.gradient.api",
     "value_and_grad": "tg.gradient.api",
     "vjp": "tg.gradient.api",

@@ -241,6 +241,7 @@ from tg.ops.shape import squeeze as squeeze
 from tg.ops.shape import stack as stack
 from tg.ops.shape import swapaxes as swapaxes
 from tg.ops.shape import transpose as transpose
+from tg.ops.sharding import shard as shard
 from tg.ops.softmax import log_softmax as log_softmax
 from tg.ops.softmax import logsumexp as logsumexp
 from tg.ops.softmax import softmax as softmax
@@ -267,6 +268,7 @@ from tg.ops.statistics import std as std
 from tg.ops.statistics import var as var
 from tg.ops.wrapped import debug_print as debug_print
 from tg.ops.wrapped import wrap as wrap
+from tg.types.mesh import Mesh as Mesh
 from tg.types.tensor_type import TensorType as TensorType
 from tg.variables.constructors import dim as dim
 from tg.variables.constructors import matrix as matrix

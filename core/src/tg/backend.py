@@ -43,6 +43,7 @@ _NAMES = {
     "tg.graph.op": "Op",
     "tg.graph.facts": "holds",
     "tg.types.tensor_type": "TensorType",
+    "tg.types.mesh": "Mesh split_names",
     "tg.types.lengths": "LONGEST LONGEST_GIVEN Length",
     "tg.types.dtypes": "COMPLEX DTYPES FLOATS INTEGERS is_complex is_float is_inexact is_integer numpy_dtype",
     "tg.errors": "message",
@@ -66,6 +67,7 @@ _NAMES = {
     "tg.ops.reduction": "Reduce identity",
     "tg.ops.reductions": "Reduction by_element",
     "tg.ops.shape": "AxisLength BroadcastTo ExpandDims Reshape Squeeze Transpose known_shape merge_sizes",
+    "tg.ops.sharding": "Placement placements",
     "tg.ops.sorting": "ArgSort Sort",
     "tg.ops.linalg.cholesky": "Cholesky",
     "tg.ops.linalg.equations": "SolveStein SolveSylvester Sqrtm",
@@ -80,7 +82,7 @@ _NAMES = {
     "tg.ops.elementwise.arithmetic": "gate kink",
     "tg.ops.elementwise.cast": "Cast",
     # ops of core, family by family
-    "tg.ops": "contraction control creation cumulative indexing loops reduction shape sorting",
+    "tg.ops": "contraction control creation cumulative indexing loops reduction shape sharding sorting",
     "tg.ops.linalg": "cholesky lu qr schur solving spectral triangular",
     "tg.ops.nn": "attention convolution normalization pooling",
     "tg.ops.elementwise": "arithmetic bitwise cast comparison complex draws exponential random rounding"

@@ -40,6 +40,7 @@ from tg.ops import indexing as indexing
 from tg.ops import loops as loops
 from tg.ops import reduction as reduction
 from tg.ops import shape as shape
+from tg.ops import sharding as sharding
 from tg.ops import sorting as sorting
 from tg.ops.contraction import MatMul as MatMul
 from tg.ops.control import Call as Call
@@ -114,6 +115,8 @@ from tg.ops.shape import Squeeze as Squeeze
 from tg.ops.shape import Transpose as Transpose
 from tg.ops.shape import known_shape as known_shape
 from tg.ops.shape import merge_sizes as merge_sizes
+from tg.ops.sharding import Placement as Placement
+from tg.ops.sharding import placements as placements
 from tg.ops.sorting import ArgSort as ArgSort
 from tg.ops.sorting import Sort as Sort
 from tg.plugin.case import Case as Case
@@ -176,4 +179,6 @@ from tg.types.dtypes import numpy_dtype as numpy_dtype
 from tg.types.lengths import LONGEST as LONGEST
 from tg.types.lengths import LONGEST_GIVEN as LONGEST_GIVEN
 from tg.types.lengths import Length as Length
+from tg.types.mesh import Mesh as Mesh
+from tg.types.mesh import split_names as split_names
 from tg.types.tensor_type import TensorType as TensorType

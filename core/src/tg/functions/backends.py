@@ -76,7 +76,7 @@ def _valid(record: Backend, options: Mapping[str, Any]) -> tuple[General, Any]:
         OptionError: an option that neither has, or a value it cannot have.
     """
     general, own = general_options(record, options)
-    return general, plugin.validate_options(record, own)
+    return general, plugin.validate_options(record, own, plugin.registry().backends_with_option)
 
 
 def _first_of(names: Sequence[str], options: Mapping[str, Any], passed_over: PassedOver) -> BackendChoice:

@@ -153,6 +153,7 @@ class Shown(Executable):
         self._ready: set[Shapes] = set()
         self._asked: dict[Shapes, object] = {}
         self.to_numpy, self.to_native = native.to_numpy, native.to_native  # type: ignore[method-assign]
+        self.laid_out = native.laid_out  # type: ignore[method-assign]
 
     @property
     def compiles(self) -> int:

@@ -13,7 +13,7 @@ from tg.functions.caller import make_caller, shape_of
 from tg.functions.entries import chained, with_shared
 from tg.functions.lending import updated
 from tg.functions.outputs import check_native, check_outputs
-from tg.functions.shared import Value
+from tg.functions.shared import Value, natives
 from tg.functions.unparsed import Unparsed
 from tg.graph.timing import Span
 from tg.link.declines import Declined
@@ -142,7 +142,7 @@ class Calls:
         main = self.programs.main
         if program.backend != main.backend:
             values = [*map(np.asarray, values)]
-        arrays: list[Any] = [*values, *(v.native(program.backend, executable) for v in held)]
+        arrays: list[Any] = [*values, *natives(held, program.backend, executable, len(values))]
         try:
             outputs, status = executable.run(arrays)
             if status:

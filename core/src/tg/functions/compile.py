@@ -18,6 +18,7 @@ from tg.link.linker import Executable, Linker, Request, node_lines
 from tg.link.perform import PerformExecutable
 from tg.ops.control import lower_checks
 from tg.ops.shape import AxisLength
+from tg.ops.sharding import lay_alike
 from tg.rewrite.driver import rewrite
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from tg.link.declines import Declines
     from tg.plugin.records import Backend, Gap
     from tg.rewrite.journal import Journal
+    from tg.types.mesh import Mesh
     from tg.types.tensor_type import TensorType
 
 REFERENCE: Final = "perform"
@@ -53,7 +55,8 @@ class Program(NamedTuple):
 class Setting(NamedTuple):
     """The options of one compilation: for which backend, with which rewrites, under which name.
 
-    `reusable` are pairs of an output and an input, by their places, that may share memory.
+    `reusable` are pairs of an output and an input, by their places, that may share memory; `updates` those of a new
+    value and an old one.
     """
 
     choice: BackendChoice
@@ -61,6 +64,12 @@ class Setting(NamedTuple):
     exclude: frozenset[str] = frozenset()  # names of rules, passes and classes that are not applied
     name: str = "function"
     reusable: tuple[tuple[int, int], ...] = ()
+    updates: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def mesh(self) -> Mesh | None:
+        """The devices that the program is spread over, of a backend that has the option."""
+        return getattr(self.choice.options, "mesh", None)
 
     @property
     def rewrite_mode(self) -> str:
@@ -100,7 +109,9 @@ def _prepared_anew(
     ones: Iterable[tuple[int, int]], setting: Setting, inputs: Sequence[Variable], outputs: Sequence[Variable]
 ) -> FrozenGraph:
     with Span("import"):
-        graph = FunctionGraph.of(inputs, outputs, ones)
+        graph = FunctionGraph.of(inputs, outputs, ones, mesh=setting.mesh)
+        if setting.mesh is not None:
+            lay_alike(graph, setting.updates)
     with Span("rewrite"):
         frozen = rewritten(graph, setting)
     with Span("release"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.functions.lending import DECLINED, Loan, updated
-from tg.functions.shared import snapshots
+from tg.functions.shared import natives, snapshots
 from tg.link.signature import Signature
 from tg.variables.structure import LEAF, Structure
 
@@ -43,7 +43,7 @@ def _decline(*args: Any) -> Any:
 
 def _reading(calls: Calls, programs: Sequence[Program]) -> Callable[..., Any] | None:
     request, general = calls.request, calls.general
-    sources, natives = request.sources, _natives_for(programs[0])
+    sources, at_hand = request.sources, _natives_for(programs[0], len(request.inputs))
     entry = chained(programs, Signature(_decline, request.structure, request.donated))
     if entry is None:
         return None
@@ -51,7 +51,7 @@ def _reading(calls: Calls, programs: Sequence[Program]) -> Callable[..., Any] | 
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             return general(*args, **kwargs)
-        outputs = entry(*args, *natives(snapshots(sources)))
+        outputs = entry(*args, *at_hand(snapshots(sources)))
         return general(*args) if outputs is DECLINED else outputs
 
     return call
@@ -60,7 +60,8 @@ def _reading(calls: Calls, programs: Sequence[Program]) -> Callable[..., Any] | 
 def _updating(calls: Calls, programs: Sequence[Program]) -> Callable[..., Any] | None:
     request, program = calls.request, programs[0]
     count, build, binding = request.count, request.structure, request.binding
-    structure, natives = Structure((list, None, (LEAF,) * len(request.results))), _natives_for(program)
+    structure = Structure((list, None, (LEAF,) * len(request.results)))
+    at_hand = _natives_for(program, len(request.inputs))
     is_safe = all(_always_fit(request, p) for p in programs)
     donated = request.donated if is_safe else frozenset[int]()
     entry = chained(programs, Signature(_decline, structure, donated))
@@ -80,9 +81,9 @@ def _updating(calls: Calls, programs: Sequence[Program]) -> Callable[..., Any] |
         def run(held: list[Value], loan: Loan | None) -> tuple[list[Any], list[Value]]:
             outputs: Any = DECLINED
             if loan is not None and quick is not None and not kwargs:
-                outputs = loan.call(quick, [*args, *natives(held)])
+                outputs = loan.call(quick, [*args, *at_hand(held)])
             elif not kwargs:
-                outputs = entry(*args, *natives(held))
+                outputs = entry(*args, *at_hand(held))
             if outputs is DECLINED:
                 return calls.run(binding(args, kwargs, calls.programs.main.executable.is_spread), held)
             return outputs[:count], fresh(outputs)
@@ -92,17 +93,17 @@ def _updating(calls: Calls, programs: Sequence[Program]) -> Callable[..., Any] |
     return call
 
 
-def _natives_for(program: Program) -> Callable[[Sequence[Value]], list[Any]]:
-    """A function that gives values as the arrays of the backend."""
+def _natives_for(program: Program, first: int) -> Callable[[Sequence[Value]], list[Any]]:
+    """A function that gives values as the arrays of the backend, for the inputs from `first` on."""
     executable, backend = program.executable, program.backend
 
-    def natives(held: Sequence[Value]) -> list[Any]:
+    def at_hand(held: Sequence[Value]) -> list[Any]:
         try:
             return [v.natives[backend] for v in held]
         except KeyError:
-            return [v.native(backend, executable) for v in held]
+            return natives(held, backend, executable, first)
 
-    return natives
+    return at_hand
 
 
 def _overwritten(request: Request, program: Program) -> dict[int, Shared]:

@@ -47,7 +47,7 @@ class Explanation:
         self.passed_over = setting.choice.passed_over  # the backends before this one in line, each with the reason
         imported: dict[int, Variable] = {}
         self._expression = (tuple(inputs), tuple(outputs))
-        graph = FunctionGraph.of(inputs, outputs, ones, imported)
+        graph = FunctionGraph.of(inputs, outputs, ones, imported, mesh=setting.mesh)
         self._start = graph.freeze()
         roots = [*(v for c in graph.checks for v in (c.condition, *c.values)), *graph.outputs]
         journal = Journal(snapshots=True)

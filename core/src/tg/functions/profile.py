@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, final
 
 from tg.errors import InputError, message
+from tg.functions.shared import natives
 from tg.link.timed import lines_of
 from tg.turns import Claim, alone
 
@@ -143,7 +144,7 @@ def _median(items: Sequence[T], size: Callable[[T], float]) -> T:
 
 
 def _given(program: Program, values: Sequence[Any], held: Sequence[Any]) -> list[Any]:
-    return [*values, *(v.native(program.backend, program.executable) for v in held)]
+    return [*values, *natives(held, program.backend, program.executable, len(values))]
 
 
 def _phases(

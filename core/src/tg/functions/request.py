@@ -100,13 +100,18 @@ class Request:
         """
         if self.options.is_watched:
             return ()
+        return (*self.updates, *((k, j) for j in sorted(self.donated) for k in range(self.count)))
+
+    @property
+    def updates(self) -> Ones:
+        """The results that are new values, each with the variable that has the old one."""
         places = {id(s): j for j, s in enumerate(self.sources, len(self.inputs))}
-        updates = ((k, places[id(t)]) for k, t in enumerate(self.targets, self.count) if id(t) in places)
-        return (*updates, *((k, j) for j in sorted(self.donated) for k in range(self.count)))
+        return tuple((k, places[id(t)]) for k, t in enumerate(self.targets, self.count) if id(t) in places)
 
     def setting(self, choice: BackendChoice) -> Setting:
         """The options of compilations for a backend."""
-        return Setting(choice, self.options.mode, self.options.exclude, self.options.name, self.reusable)
+        options = self.options
+        return Setting(choice, options.mode, options.exclude, options.name, self.reusable, self.updates)
 
     def copied(self, swap: Any, choice: BackendChoice, name: str) -> Request:
         """The same for a backend, under a name, with shared variables exchanged, as sources and as targets.

@@ -87,6 +87,14 @@ class Value:
                 self.array = None
         return value
 
+    def laid_out(self, backend: str, executable: Executable, place: int) -> Any:
+        """The same as it lies on devices where an input of a program wants it, by its place; it is kept so."""
+        value = self.native(backend, executable)
+        laid = executable.laid_out(value, place)
+        if laid is not value:
+            self.natives[backend] = laid
+        return laid
+
 
 @final
 class Shared(Variable):
@@ -170,6 +178,11 @@ def snapshots(variables: Sequence[Shared]) -> list[Value]:
             if type(loan) is not Value:
                 s.patience = PATIENCE
                 loan.turn.wait()
+
+
+def natives(values: Sequence[Value], backend: str, executable: Executable, first: int) -> list[Any]:
+    """Values as the arrays of a backend, for the inputs of a program from `first` on."""
+    return [v.laid_out(backend, executable, k) for k, v in enumerate(values, first)]
 
 
 def store(variables: Sequence[Shared], values: Sequence[Value | Loan]) -> None:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from tg.graph.importing import Copies
     from tg.graph.sweep import Recorder, Transform
+    from tg.types.mesh import Mesh
 
 COMPUTED_HINT = "a length of 1 that is computed at run time does not broadcast; tg.broadcast_to states the shape"
 
@@ -75,6 +76,7 @@ class FunctionGraph:
         self._equalities = 0  # how many were known when these two were filled
         self.dims = Dims()  # the lengths of inputs that have names
         self.keeps_derivatives = False  # whether what is said of derivatives alone stays: of graphs that ops hold
+        self.mesh: Mesh | None = None  # the devices over which values are spread
         self.assumes = False  # whether facts were assumed of any value
         self._view: View | None = None
         self.fired: dict[str, int] = {}
@@ -91,16 +93,18 @@ class FunctionGraph:
         checks: Sequence[Check] = (),
         *,
         keeps_derivatives: bool = False,
+        mesh: Mesh | None = None,
     ) -> FunctionGraph:
         """Import an expression, with the unknown lengths listed in `ones` (input, axis from the front) being 1.
 
         Args:
             keeps_derivatives: for a graph that an op holds, of which derivatives may still be taken: `Op.only_derives`.
             checks: those that it has besides its ops' own.
+            mesh: the devices that the program is for; values lie where it says only with one.
             places: where to leave what each variable of the expression, by its id, is in the graph.
         """
         graph = cls(input_types(inputs, frozenset(ones)), [v.name for v in inputs])
-        graph.keeps_derivatives = keeps_derivatives
+        graph.keeps_derivatives, graph.mesh = keeps_derivatives, mesh
         memo: Copies = {id(v): w for v, w in zip(inputs, graph.inputs, strict=True)}
         with graph.needs, locs.at(None):
             if any(type(n) is Length for v in inputs for n in v.lengths):

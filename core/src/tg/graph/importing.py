@@ -35,8 +35,9 @@ def import_apply(graph: FunctionGraph, node: Apply, results: Sequence[Variable |
     """Copy an apply into a graph, and note the copies of its results."""
     operands = tuple([copies[id(v)] if id(v) in copies else imported(graph, v, copies) for v in node.inputs])
     identity = node.op.named_identity
-    if graph.keeps_derivatives and node.op.only_derives:
-        outputs = _specialized(graph, node, operands)
+    placement = None if graph.mesh is None or graph.keeps_derivatives else node.op.on_mesh(graph.mesh)
+    if placement is not None or (graph.keeps_derivatives and node.op.only_derives):
+        outputs = _specialized(graph, node, operands, placement)
     elif identity is not None:
         outputs = operands[:1]
         graph.assume(operands[0], node.op.assumed_facts)
@@ -83,8 +84,11 @@ def _inlined(graph: FunctionGraph, frozen: FrozenGraph, operands: tuple[Variable
     return tuple(imported(graph, v, copies) for v in outputs)
 
 
-def _specialized(graph: FunctionGraph, node: Apply, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
-    op = node.op
+def _specialized(
+    graph: FunctionGraph, node: Apply, operands: tuple[Variable, ...], instead: Op | None = None
+) -> tuple[Variable, ...]:
+    """The results of a node's op, or of one that stands in its place, for operands of these types."""
+    op = node.op if instead is None else instead
     if type(op).specialize is not Op.specialize:
         op = op.specialize([v.symbolic_type for v in operands])
     if type(op).graph_fields and not graph.keeps_derivatives:
@@ -138,4 +142,4 @@ def _derived(graph: FunctionGraph, frozen: FrozenGraph) -> FrozenGraph:
     inputs = [Variable(t, name=frozen.names.get(k)) for k, t in enumerate(frozen.input_types)]
     with Requirements():  # found again where it is imported
         outputs, checks = frozen.instantiate_with_checks(inputs)
-    return graph.of(inputs, outputs, checks=checks).freeze()
+    return graph.of(inputs, outputs, checks=checks, mesh=graph.mesh).freeze()

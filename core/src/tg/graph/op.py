@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph
     from tg.graph.nodes import Variable
     from tg.types.lengths import Length
+    from tg.types.mesh import Mesh
     from tg.types.tensor_type import TensorType
 
 
@@ -156,6 +157,13 @@ class Op(Frozen):
     @property
     def named_identity(self) -> str | None:
         """For an identity that importing removes: the name it gives its operand, "" for none. None for other ops."""
+        return None
+
+    def on_mesh(self, mesh: Mesh) -> Op | None:
+        """For an identity that importing removes: the op that stands in a program for several devices instead.
+
+        None for other ops.
+        """
         return None
 
     @property

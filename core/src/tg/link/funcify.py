@@ -54,7 +54,8 @@ class FuncifyExecutable(Executable):
         self._guard = host_checks(request.guard, "graph_checks") if request.guard is not None else None
         # lengths that tracing does not know are looked at before each call
         self._check = self._guard.function if self._guard is not None and linker.length is not None else None
-        self._constants = tuple(linker.to_native(data) for data in function.constants)
+        self._lay_out = None if linker.lay_out is None else linker.lay_out(graph, request.options)
+        self._constants = self._laid_constants(function.constants)
         self._programs: dict[tuple[Any, ...], Callable[..., tuple[Any, ...]]] = {}
         self._traces: list[None] = []  # as many as there were: to append one is one step
         self._tracing: dict[int, Span] = {}  # by thread
@@ -63,6 +64,17 @@ class FuncifyExecutable(Executable):
         self._main = self._program(()) if function.host is None else None
         if linker.owned is not None:
             self.to_numpy = linker.owned  # type: ignore[method-assign,assignment]
+
+    def _laid_constants(self, arrays: Sequence[Array]) -> tuple[Any, ...]:
+        natives = tuple(map(self._linker.to_native, arrays))
+        if self._lay_out is None:
+            return natives
+        places = {id(c.data): k for k, c in enumerate(self._graph.constants, self._graph.arity)}
+        numbers = [places.get(id(a)) for a in arrays]
+        return tuple(map(self._lay_out, natives, numbers))
+
+    def laid_out(self, value: Any, place: int) -> Any:
+        return value if self._lay_out is None else self._lay_out(value, place)
 
     def is_spread(self, value: object) -> bool:
         return self._linker.is_spread is not None and self._linker.is_spread(value, self._options)
@@ -203,6 +215,8 @@ class FuncifyExecutable(Executable):
             context = None if linker.scope is None else linker.scope(self._options)
             with NO_CONTEXT if context is None else context:
                 natives = arrays if linker.argument is None else [*map(linker.argument, arrays)]
+                if self._lay_out is not None:
+                    natives = [*map(self._lay_out, natives, range(len(natives)))]
                 results = program(*natives)
                 is_clear = self._has_status and results[-1] is None
                 outputs = taken(results) if not is_clear else [*taken(results[:-1]), None]
@@ -333,6 +347,9 @@ class FuncifyLinker(Linker):
             another output.
         is_spread: `is_spread(value, options)`, whether an argument of a call is an array of the library that lies on
             several devices, and is not brought together: the compiled function takes it as it is.
+        lay_out: `lay_out(graph, options)`, for programs on several devices: a function of an array, the library's or
+            NumPy's, and the number of an input or a constant, None for a constant of an inner graph; it gives the array
+            as it is to lie on the devices, itself where it does. None: all lies where it is.
         traceable: `traceable(function)` makes of a `tg.link.linker.Traceable` a function that programs of the library's
             users may trace and differentiate; None: there are no such programs.
     """
@@ -356,6 +373,7 @@ class FuncifyLinker(Linker):
         special: Callable[[Callable[..., Any], Site], Callable[..., Any] | None] | None = None,
         views: frozenset[object] = frozenset(),
         is_spread: Callable[[object, Any], bool] | None = None,
+        lay_out: Callable[[FrozenGraph, Any], Callable[[Any, int | None], Any] | None] | None = None,
         traceable: Callable[[Traceable], Callable[..., Sequence[Any]]] | None = None,
     ) -> None:
         self.to_native, self.to_numpy, self.views = to_native, to_numpy, views
@@ -365,7 +383,7 @@ class FuncifyLinker(Linker):
             raise PluginError(message("FuncifyLinker: length: found a function, needed jit beside it"))
         self.argument, self.jit, self.scope, self.length = argument, jit, scope, length
         self.inner = inner if jit is None else None
-        self._traceable, self.is_spread = traceable, is_spread
+        self._traceable, self.is_spread, self.lay_out = traceable, is_spread, lay_out
         self.context = context or (lambda options: options)
         self.ready = ready or (lambda outputs: outputs)
         self.owned, self.waits, self.special = owned, waits, special

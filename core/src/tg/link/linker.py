@@ -228,6 +228,10 @@ class Executable(abc.ABC):
         """An array in the form that this backend's own outputs have, accepted by `run`: kept for shared variables."""
         return array
 
+    def laid_out(self, value: Any, place: int) -> Any:
+        """A native array that lies on the devices as an input is to lie, by its place; itself where it does."""
+        return value
+
     @property
     def reuses(self) -> tuple[tuple[int, int], ...]:
         """The outputs and inputs, in pairs, that an entry can let share memory: a subset of what was asked for."""

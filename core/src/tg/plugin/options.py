@@ -12,7 +12,7 @@ from tg.plugin.discovery import near
 from tg.plugin.records import GENERAL, General
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tg.plugin.records import Backend
 
@@ -30,9 +30,13 @@ def general_options(backend: Backend, values: Mapping[str, Any]) -> tuple[Genera
     return General(**{name: value for name, value in values.items() if name in hints}), rest
 
 
-def validate_options(backend: Backend, values: Mapping[str, object]) -> object:
+def validate_options(
+    backend: Backend, values: Mapping[str, object], owners: Callable[[str], Sequence[str]] = lambda name: ()
+) -> object:
     """The options of `backend` with those given in place of the defaults.
 
+    Args:
+        owners: the backends that have an option, for the error of one that this has not.
     Raises:
         OptionError: an option that the backend does not have, a value of another type, or one that it refuses.
     Example:
@@ -45,7 +49,7 @@ def validate_options(backend: Backend, values: Mapping[str, object]) -> object:
     fields = {field.name: field for field in dataclasses.fields(backend.options) if field.init}
     for name, value in values.items():
         if name not in fields:
-            raise OptionError(_unknown(backend.name, name, (*fields, *GENERAL)))
+            raise OptionError(_unknown(backend.name, name, (*fields, *GENERAL), owners(name)))
         _need_type(backend, name, value, hints[name])
     return _made(backend, values)
 
@@ -86,10 +90,12 @@ def _made(backend: Backend, values: Mapping[str, object]) -> object:
         raise OptionError(message(f"backend {backend.name!r}: {error}: found {shown}")) from error
 
 
-def _unknown(backend: str, name: str, known: Sequence[str]) -> str:
+def _unknown(backend: str, name: str, known: Sequence[str], owners: Sequence[str]) -> str:
     like = near(name, known)
-    line = ("options", ", ".join(known) or "none")
-    return message(f"backend {backend!r}: unknown option {name!r}", line, hint=f"{like} exists" if like else None)
+    lines = [("options", ", ".join(known) or "none")]
+    if owners:
+        lines.append(("backends with it", ", ".join(owners)))
+    return message(f"backend {backend!r}: unknown option {name!r}", *lines, hint=f"{like} exists" if like else None)
 
 
 def _shown(hint: Any) -> str:

@@ -7,6 +7,7 @@ and entry name.
 
 from __future__ import annotations
 
+import dataclasses
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar, final
@@ -206,6 +207,16 @@ class Registry:
         Every backend that is available gives its rules, which may import its framework: this is for errors.
         """
         return tuple(name for name in self._installed.names() if self.computes(name, key))
+
+    def backends_with_option(self, option: str) -> tuple[str, ...]:
+        """The backends that have an option of their own of this name; entry modules are imported to know."""
+        return tuple(name for name in self._installed.names() if option in self._options(name))
+
+    def _options(self, name: str) -> tuple[str, ...]:
+        try:
+            return tuple(field.name for field in dataclasses.fields(self.backend(name).options) if field.init)
+        except TgError:
+            return ()
 
     def computes(self, name: str, key: object) -> bool:
         """Whether a backend is available and has a rule for an op class or elementwise function, or the host may."""
