@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tg.backend import DTYPES, Backend, RuleProtocol, Rules, hookimpl
+from tg.backend import DTYPES, Backend, Mesh, RuleProtocol, Rules, hookimpl
 
 if TYPE_CHECKING:
     from tg.backend import Rewrites
@@ -18,6 +18,7 @@ class Options:
     """The options of the JAX backend."""
 
     device: str | None = None  # "cpu", "gpu:0": where programs run; None: where JAX puts them
+    mesh: Mesh | None = None  # the devices over which programs are spread, as `tg.shard` says; None: one device
     little_loops: bool = False  # whether a program of little loops is one function on a processor: see `tg_jax.little`
 
 

@@ -16,7 +16,7 @@ from jaxlib.version import __version_info__ as jaxlib_version
 
 from tg.backend import FuncifyLinker, loops
 from tg_jax.little import as_one, is_known
-from tg_jax.place import find_device, platform
+from tg_jax.place import find_device, lay_out, platform
 from tg_jax.traced import traceable
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class _OnDevice:
 
 def scope(options: Options) -> AbstractContextManager[Any]:
     """A new context for one trace or call."""
-    if options.device is None:
+    if options.device is None or options.mesh is not None:
         return WIDE()
     return _OnDevice(find_device(options.device))
 
@@ -143,7 +143,9 @@ class _Memory:
 
 def _is_spread(value: object, options: Options) -> bool:
     """Whether it is an array on several devices; one device that the options name has everything."""
-    if options.device is not None or not isinstance(value, jax.Array) or isinstance(value, jax.core.Tracer):
+    if options.device is not None and options.mesh is None:
+        return False
+    if not isinstance(value, jax.Array) or isinstance(value, jax.core.Tracer):
         return False
     return len(value.sharding.device_set) > 1
 
@@ -159,5 +161,6 @@ LINKER = FuncifyLinker(
     owned=owned,
     waits=True,
     is_spread=_is_spread,
+    lay_out=lay_out,
     traceable=functools.partial(traceable, scope=WIDE),
 )

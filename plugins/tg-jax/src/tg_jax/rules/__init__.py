@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg_jax import decays, extrema, products
-from tg_jax.rules import contraction, control, creation, cumulative, indexing, loops, reduction, shape, sorting
+from tg_jax.rules import (
+    contraction,
+    control,
+    creation,
+    cumulative,
+    indexing,
+    loops,
+    reduction,
+    shape,
+    sharding,
+    sorting,
+)
 from tg_jax.rules.elementwise import (
     arithmetic,
     bitwise,
@@ -43,6 +54,7 @@ RULES: Final[dict[object, Rule]] = {
     **loops.RULES,
     **reduction.RULES,
     **shape.RULES,
+    **sharding.RULES,
     **sorting.RULES,
     **cholesky.RULES,
     **lu.RULES,
