@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg import plugin
 from tg.errors import NoRuleError, PluginError, TgError, blamed, message
+from tg.functions.precision import change_precision
 from tg.functions.remembered import is_of, remembered
 from tg.graph.collector import paused
 from tg.graph.function_graph import FunctionGraph
@@ -109,9 +110,7 @@ def _prepared_anew(
     ones: Iterable[tuple[int, int]], setting: Setting, inputs: Sequence[Variable], outputs: Sequence[Variable]
 ) -> FrozenGraph:
     with Span("import"):
-        graph = FunctionGraph.of(inputs, outputs, ones, mesh=setting.mesh)
-        if setting.mesh is not None:
-            lay_alike(graph, setting.updates)
+        graph = imported(inputs, outputs, ones, setting)
     with Span("rewrite"):
         frozen = rewritten(graph, setting)
     with Span("release"):
@@ -120,6 +119,27 @@ def _prepared_anew(
         registry = plugin.registry()
         refuse_gaps(frozen, registry.backend(setting.choice.name), registry.gaps(setting.choice.name))
     return frozen
+
+
+def imported(
+    inputs: Sequence[Variable],
+    outputs: Sequence[Variable],
+    ones: Iterable[tuple[int, int]],
+    setting: Setting,
+    places: dict[int, Variable] | None = None,
+) -> FunctionGraph:
+    """An expression as a graph to be rewritten, spread over the devices and in the precision that the options say.
+
+    Args:
+        places: where to leave what each variable of the expression, by its id, is in the graph.
+    Raises:
+        DtypeError: they say a precision, and all contractions are of float64.
+    """
+    graph = FunctionGraph.of(inputs, outputs, ones, places, mesh=setting.mesh)
+    if setting.mesh is not None:
+        lay_alike(graph, setting.updates)
+    change_precision(graph, setting.choice.general, places)
+    return graph
 
 
 def rewritten(graph: FunctionGraph, setting: Setting, journal: Journal | None = None) -> FrozenGraph:

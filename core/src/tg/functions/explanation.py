@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from tg import plugin
 from tg.errors import InputError, OptionError, message
-from tg.functions.compile import rewritten
+from tg.functions.compile import imported, rewritten
 from tg.functions.stories import Step, Story, Teller
-from tg.graph.function_graph import FunctionGraph
 from tg.graph.nodes import Constant, Variable
 from tg.graph.text import to_text
 from tg.graph.traversal import sorted_applies
@@ -45,9 +44,9 @@ class Explanation:
             setting.exclude,
         )
         self.passed_over = setting.choice.passed_over  # the backends before this one in line, each with the reason
-        imported: dict[int, Variable] = {}
+        values: dict[int, Variable] = {}
         self._expression = (tuple(inputs), tuple(outputs))
-        graph = FunctionGraph.of(inputs, outputs, ones, imported, mesh=setting.mesh)
+        graph = imported(inputs, outputs, ones, setting, values)
         self._start = graph.freeze()
         roots = [*(v for c in graph.checks for v in (c.condition, *c.values)), *graph.outputs]
         journal = Journal(snapshots=True)
@@ -62,7 +61,7 @@ class Explanation:
         self.rest: tuple[Step, ...] = teller.rest()
         self._after = dict(journal.after)
         places = {number: k for k, node in enumerate(self._start.nodes) for number in node.outputs}
-        self._answers = {key: _answer(value, teller, places) for key, value in imported.items()}
+        self._answers = {key: _answer(value, teller, places) for key, value in values.items()}
         self._lowerings = tuple(
             (one.name, f"({about[one.name].kind}): {one.before!r} -> {one.after!r}", about[one.name].why)
             for one in lowered

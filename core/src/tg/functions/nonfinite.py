@@ -16,7 +16,7 @@ import numpy as np
 from tg import plugin
 from tg.errors import NonFiniteError, message
 from tg.functions.backends import in_line
-from tg.functions.compile import Program, Setting, link, rewritten, supported_by
+from tg.functions.compile import Program, Setting, imported, link, rewritten, supported_by
 from tg.functions.debug.report import element, place, place_in
 from tg.functions.debug.rounding import is_inexact, wide
 from tg.functions.formula import node_text, operand_text
@@ -94,7 +94,7 @@ class Guard:
         self.setting, self._labels = setting, [v.name or f"input {k}" for k, v in enumerate(inputs)]
         own = _lowering(plugin.registry().rewrites(setting.choice.name))
         hidden = setting._replace(exclude=setting.exclude.union(one.name for one in (*own.rules, *own.passes)))  # type: ignore[attr-defined]
-        self._frozen = rewritten(FunctionGraph.of(inputs, results, ones), hidden)
+        self._frozen = rewritten(imported(inputs, results, ones, setting), hidden)
 
     def find(self, arrays: Sequence[Array]) -> NonFinite | None:
         """The maker of the first result that is not finite; None where all are finite."""

@@ -229,6 +229,13 @@ class Op(Frozen):
         """The positions, among `count` operands, of those that are sizes (shapes, bounds, counts)."""
         return range(0)
 
+    def factors(self, count: int) -> Sequence[int]:
+        """The positions, among `count` operands, of those whose elements are multiplied, the products being summed.
+
+        The results are linear in each of two; of more they need not be. () for an op that is no contraction.
+        """
+        return ()
+
     def infer(self, *inputs: Any) -> tuple[TensorType, ...]:
         """The types of the results; an operand that is a size arrives as its value, `int | Length`.
 

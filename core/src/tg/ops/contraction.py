@@ -28,7 +28,7 @@ from tg.ops.shape import (
     transpose,
     with_lengths,
 )
-from tg.types.dtypes import is_complex, is_float
+from tg.types.dtypes import in_float32, is_complex, is_float, numpy_dtype
 from tg.types.lengths import multiply as multiply_lengths
 from tg.types.lengths import product, same
 from tg.types.requirements import broadcast, require_same
@@ -57,6 +57,10 @@ class MatMul(Op):
 
     repeats = True
 
+    def factors(self, count: int) -> Sequence[int]:
+        """Both matrices."""
+        return (0, 1)
+
     def infer(self, x: TensorType, y: TensorType) -> tuple[TensorType, ...]:
         """Outer lengths stay, inner ones must agree."""
         if len(x.shape) != len(y.shape) or len(x.shape) < 2:
@@ -78,8 +82,10 @@ class MatMul(Op):
         return (TensorType(x.dtype, (*lead, x.shape[-2], y.shape[-1])),)
 
     def perform(self, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
-        """`np.matmul`."""
-        return (np.asarray(np.matmul(x, y)).astype(x.dtype, copy=False),)
+        """`np.matmul`, of halves in float32: NumPy multiplies these without BLAS."""
+        work = numpy_dtype(in_float32(x.dtype.name))
+        product = np.matmul(x.astype(work, copy=False), y.astype(work, copy=False))
+        return (np.asarray(product).astype(x.dtype, copy=False),)
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
         """Of sums of products; triangular times triangular, and a matrix times its own transpose."""

@@ -26,6 +26,9 @@ def general_options(backend: Backend, values: Mapping[str, Any]) -> tuple[Genera
     hints = typing.get_type_hints(General)
     for name in hints.keys() & values:
         _need_type(backend, name, values[name], hints[name])
+    amp = values.get("amp")
+    if amp is not None and backend.dtypes and amp not in backend.dtypes:
+        raise OptionError(message(f"backend {backend.name!r}: option amp: found {amp!r}, which the backend lacks"))
     rest = {name: value for name, value in values.items() if name not in hints}
     return General(**{name: value for name, value in values.items() if name in hints}), rest
 

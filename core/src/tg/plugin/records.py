@@ -25,6 +25,8 @@ HOOK_API = 1
 Shapes = Literal["static", "dynamic"]
 Compiles = Literal["fast", "slowly"]
 Category = Literal["never", "upstream", "todo"]
+Half = Literal["bfloat16", "float16"]
+Precision = Literal["highest", "bfloat16x3", "bfloat16"]
 State = Literal["available", "not installed", "broken", "wrong API", "forbidden"]
 Rule = Callable[..., object]
 
@@ -55,6 +57,9 @@ ARRAY = RuleProtocol("array", 2)
 @dataclass(frozen=True, slots=True)
 class General:
     """The options that core itself honours, so that they mean the same on every backend."""
+
+    amp: Half | None = None  # the dtype of float32 contractions, their operands and results
+    precision: Precision = "highest"  # the algorithm of float32 contractions, whose operands and results are float32
 
 
 GENERAL = tuple(field.name for field in dataclasses.fields(General))

@@ -37,8 +37,14 @@ LARGE: Final = 1 << 16  # bytes: copying fewer takes no longer than doing withou
 # Of products XLA's library for processors computes each by itself: it ends the process (jaxlib 0.10, a segmentation
 # fault in `ynn_optimize_subgraph`) where it also takes the transposes and sums around some of them.
 ALONE: Final = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
-AS_WRITTEN: Final = {"xla_disable_hlo_passes": "algsimp", **(ALONE if jaxlib_version >= (0, 10) else {})}
-IN_LOOPS: Final = {"xla_disable_hlo_passes": "algsimp,dot-library-rewriter"}  # one function cannot call the library
+#
+# XLA's excess precision leaves out that a product of halves is rounded where something reads it in float32.
+ROUNDED: Final = {"xla_allow_excess_precision": False}
+AS_WRITTEN: Final = {**ROUNDED, "xla_disable_hlo_passes": "algsimp", **(ALONE if jaxlib_version >= (0, 10) else {})}
+IN_LOOPS: Final = {  # one function cannot call the library
+    **ROUNDED,
+    "xla_disable_hlo_passes": "algsimp,dot-library-rewriter",
+}
 
 
 @final
@@ -92,7 +98,7 @@ def scope(options: Options) -> AbstractContextManager[Any]:
 def _jit(function: Callable[..., Any], unit: Unit) -> Callable[..., Any]:
     """The function compiled; on a processor as it is written. Compilers of other devices need the pass themselves."""
     if platform(unit.options) != "cpu":
-        return jax.jit(function)
+        return jax.jit(function, compiler_options=ROUNDED)
     if not _has_loops(unit.graph):
         return jax.jit(function, compiler_options=AS_WRITTEN)
     is_one = unit.options.little_loops and is_known()

@@ -14,7 +14,7 @@ import numpy as np
 
 from tg import plugin
 from tg.errors import DebugError, message
-from tg.functions.compile import Setting, rewritten
+from tg.functions.compile import imported, rewritten, Setting
 from tg.functions.debug import backend, report
 from tg.functions.debug.promises import Difference, bits, broken, close, difference
 from tg.functions.debug.rounding import RUNS
@@ -22,7 +22,6 @@ from tg.functions.debug.values import Region, Values, spread
 from tg.functions.formula import formulas
 from tg.functions.stories import numbered
 from tg.graph.facts import fact_holds
-from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.graph.traversal import sorted_applies
 from tg.rewrite.driver import FOLD, INNER
@@ -48,12 +47,12 @@ class Debugger:
         self, inputs: Sequence[Variable], results: Sequence[Variable], ones: Iterable[tuple[int, int]], setting: Setting
     ) -> None:
         self._setting, self._results = setting, tuple(results)
-        imported: dict[int, Variable] = {}
-        graph = FunctionGraph.of(inputs, results, ones, imported)
+        places: dict[int, Variable] = {}
+        graph = imported(inputs, results, ones, setting, places)
         self._start = graph.freeze()
         self._inputs = tuple(graph.inputs)
         self._outputs = tuple(graph.outputs)  # before rewriting
-        self._assumed = _assumed(results, imported)
+        self._assumed = _assumed(results, places)
         self._journal = Journal()
         end = rewritten(graph, setting, self._journal)
         lowered = self._journal.lowered

@@ -166,6 +166,10 @@ class Attention(Attending):
             TensorType(in_float32(q.dtype), (*lead, q.shape[-2])),
         )
 
+    def factors(self, count: int) -> Sequence[int]:
+        """All operands: the mask has the dtype of the others."""
+        return range(count)
+
     def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
         """As it is written, of operands in float32 at least."""
         return self.written(inputs, lambda shares: shares)
@@ -249,6 +253,10 @@ class AttentionGradient(Attending):
         for t in (q, k, v):
             _need_shape(t.shape[:-2][: -1 if self.is_grouped else None], dy.shape[: len(t.shape) - 2 - self.is_grouped])
         return q, k, v
+
+    def factors(self, count: int) -> Sequence[int]:
+        """All operands but the sums, which are in float32."""
+        return (*range(count - 2), count - 1)
 
     def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
         """As it is written, of weights that are computed again."""

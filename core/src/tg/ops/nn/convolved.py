@@ -67,6 +67,10 @@ class Convolution(Op):
         """The operands for where windows begin, and how many there are."""
         return range(2, count)
 
+    def factors(self, count: int) -> Sequence[int]:
+        """Images and kernel."""
+        return (0, 1)
+
     def numbers(self, rest: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """`before` and `sizes`, with the operands in their places."""
         split = self.before.count(None)
