@@ -19,6 +19,7 @@ _NAMES = {
     # hooks, and the records that they return
     "tg.plugin.hookspecs": "hookimpl",
     "tg.plugin.records": "HOOK_API Backend DiskCache Gap NoRules Options Rewrites Rule RuleProtocol Rules",
+    "tg.plugin.fields": "Settings option pairs",
     "tg.plugin.case": "Case Input any_dtype b1 bf16 f16 f32 f64 fixed i16 i32 i64 i8 u16 u32 u64 u8",
     # linkers
     "tg.link.funcify": "FuncifyLinker",

@@ -136,6 +136,9 @@ from tg.plugin.case import u8 as u8
 from tg.plugin.case import u16 as u16
 from tg.plugin.case import u32 as u32
 from tg.plugin.case import u64 as u64
+from tg.plugin.fields import Settings as Settings
+from tg.plugin.fields import option as option
+from tg.plugin.fields import pairs as pairs
 from tg.plugin.hookspecs import hookimpl as hookimpl
 from tg.plugin.records import HOOK_API as HOOK_API
 from tg.plugin.records import Backend as Backend

@@ -3,8 +3,11 @@ from typing import Literal
 
 import pytest
 
-from tg.errors import OptionError
+from tg.errors import OptionError, PluginError
 from tg.plugin import Backend, RuleProtocol, validate_options
+from tg.plugin.fields import described, option, pairs, trial
+from tg.plugin.options import general_options
+from tg.plugin.records import GENERAL
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,15 +53,15 @@ def test_an_unknown_option_is_an_error_that_lists_those_that_exist_and_names_the
         validate_options(backend(), {"devise": "cpu"})
     assert str(caught.value) == (
         "backend 'mine': unknown option 'devise'\n"
-        "  options  device, threads, level, tolerance, donate, shape, extra\n"
+        f"  options  device, threads, level, tolerance, donate, shape, extra, {', '.join(GENERAL)}\n"
         "  hint: device exists"
     )
 
 
-def test_an_option_of_a_backend_without_options_is_an_error_that_says_so():
+def test_a_backend_without_options_of_its_own_has_the_general_ones():
     with pytest.raises(OptionError) as caught:
         validate_options(Backend("b", distribution="d", rules=RuleProtocol("array", 2), linker="m:L"), {"x": 1})
-    assert str(caught.value) == "backend 'b': unknown option 'x'\n  options  none"
+    assert str(caught.value) == f"backend 'b': unknown option 'x'\n  options  {', '.join(GENERAL)}"
 
 
 @pytest.mark.parametrize(
@@ -105,3 +108,50 @@ def test_an_option_without_a_default_must_be_given():
 
     with pytest.raises(OptionError, match="missing 1 required positional argument: 'device': found no options"):
         validate_options(backend(Needy), {})
+
+
+@dataclasses.dataclass(frozen=True)
+class Described:
+    fast: bool = option(False, "fewer digits")
+    level: Literal["low", "high", "most"] = option("low", "how far it goes")
+    sizes: tuple[int, ...] = option((), "of tiles", trial=(3,), beside={"fast": True}, observed="m:told")
+    name: str = option("", "of the program")
+    choice: bool | None = option(None, "whether; None: as the process has it")
+
+
+def test_the_meaning_of_an_option_stands_with_its_type_and_default():
+    assert [tuple(one) for one in described(Described)][:2] == [
+        ("fast", "bool", "False", "fewer digits"),
+        ("level", "Literal['low', 'high', 'most']", "'low'", "how far it goes"),
+    ]
+    assert Described(fast=True).level == "low"
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("fast", (True,)), ("level", ("high", "most")), ("sizes", ((3,),)), ("name", ()), ("choice", (True, False))],
+)
+def test_an_option_is_tried_with_values_that_are_not_its_default(name, values):
+    assert trial(Described, name).values == values
+
+
+def test_a_trial_says_beside_which_options_it_acts_and_what_shows_it():
+    assert trial(Described, "sizes")[1:] == ({"fast": True}, "m:told")
+
+
+def test_settings_of_an_engine_are_pairs_in_the_order_of_their_names():
+    assert pairs({"b": 1, "a": True}) == pairs((("a", True), ("b", 1))) == (("a", True), ("b", 1))
+
+
+def test_an_option_that_a_backend_refuses_is_an_error_with_the_reason_and_what_to_do_instead():
+    refusing = dataclasses.replace(backend(Described), refuses={"threads": "there is one pool; pool({value}) sets it"})
+    with pytest.raises(OptionError) as caught:
+        general_options(refusing, {"threads": 2})
+    assert str(caught.value) == (
+        "backend 'mine': option threads: there is one pool: found threads=2, needed none\n  hint: pool(2) sets it"
+    )
+
+
+def test_a_backend_does_not_refuse_an_option_that_it_has():
+    with pytest.raises(PluginError, match="refuses: found .*, needed none of its options"):
+        dataclasses.replace(backend(Described), refuses={"fast": "no"})

@@ -9,7 +9,7 @@ import pytest
 from jax import lax
 
 import tg
-from tg_jax import linker, little
+from tg_jax import little, settings
 
 MARK = "xla_cpu_small_call"
 
@@ -18,7 +18,7 @@ def marks(f, *arrays):
     """How many calls bear the mark; the compiled program gives what the function gives."""
     with jax.enable_x64(True):
         lowered = jax.jit(little.as_one(f)).lower(*arrays)
-        compiled = lowered.compile(compiler_options=linker.IN_LOOPS)
+        compiled = lowered.compile(compiler_options=settings.IN_LOOPS)
         for found, expected in zip(compiled(*arrays), jax.jit(f)(*arrays), strict=True):
             np.testing.assert_allclose(found, expected, rtol=1e-13)
         return lowered.as_text().count(MARK)

@@ -12,6 +12,7 @@ import tg
 from tg.graph.checks import STEP
 from tg.graph.function_graph import freeze
 from tg.ops.loops import Scan
+from tg_torch import Options
 from tg_torch.compiled import Compiled
 from tg_torch.place import RUN
 from tg_torch.rules.loops import scan
@@ -65,7 +66,7 @@ def test_steps_are_compiled_and_the_loop_is_not(compiled) -> None:
 
 
 def test_a_tensor_given_twice_is_two_inputs_of_what_is_compiled(compiled) -> None:
-    program = Compiled(lambda a, b, c: (b, a, c), SimpleNamespace(options=SimpleNamespace(mode="default")))
+    program = Compiled(lambda a, b, c: (b, a, c), SimpleNamespace(options=Options(compile=True)))
     x, y, z = (torch.full((3,), k) for k in (1.0, 2.0, 3.0))
     assert [v[0].item() for v in program(x, y, x)] == [2, 1, 1]
     assert [v[0].item() for v in program(x, y, z)] == [2, 1, 3]

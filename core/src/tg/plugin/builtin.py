@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tg.plugin.hookspecs import hookimpl
 from tg.plugin.records import ARRAY, Backend, Rewrites
@@ -10,6 +10,16 @@ from tg.types.dtypes import DTYPES
 
 if TYPE_CHECKING:
     from tg.ops.family import Family
+
+REFUSES: Final = {
+    "device": "NumPy runs on the processor; backends jax, torch and mlx run on other devices",
+    "threads": "it runs node by node, in one thread; OPENBLAS_NUM_THREADS in the environment sets those of products",
+    "fast_math": "it is what others are compared with; backends c and numba have it",
+    "preallocate": "memory is the system's, taken by nodes as they need it; memory={value} may limit it",
+    "compile_options": "nothing is compiled; every other backend compiles",
+    "autotune": "nothing is compiled; every other backend compiles",
+    "static_shapes": "nothing is compiled; tg.matrix('x', shape=(3, 4)) states lengths to the rewrites",
+}
 
 
 @hookimpl
@@ -24,6 +34,7 @@ def tg_backends() -> tuple[Backend, ...]:
             dtypes=frozenset(DTYPES),
             raises=True,
             aliases=("py",),
+            refuses=REFUSES,
         ),
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tg.errors import OptionError, message
 from tg.plugin.discovery import near
+from tg.plugin.fields import type_text
 from tg.plugin.records import GENERAL, General
 
 if TYPE_CHECKING:
@@ -21,8 +22,11 @@ def general_options(backend: Backend, values: Mapping[str, Any]) -> tuple[Genera
     """The general options among those that are given with a backend, and the others.
 
     Raises:
-        OptionError: a value of another type.
+        OptionError: one that the backend refuses, or a value of another type.
     """
+    for name, reason in backend.refuses.items():
+        if name in values:
+            raise OptionError(_refusal(backend.name, name, reason, values[name]))
     hints = typing.get_type_hints(General)
     for name in hints.keys() & values:
         _need_type(backend, name, values[name], hints[name])
@@ -59,7 +63,9 @@ def validate_options(
 
 def _need_type(backend: Backend, name: str, value: object, hint: Any) -> None:
     if not accepts(hint, value):
-        raise OptionError(message(f"backend {backend.name!r}: option {name}: found {value!r}, needed {_shown(hint)}"))
+        raise OptionError(
+            message(f"backend {backend.name!r}: option {name}: found {value!r}, needed {type_text(hint)}")
+        )
 
 
 def accepts(hint: Any, value: object) -> bool:
@@ -93,13 +99,16 @@ def _made(backend: Backend, values: Mapping[str, object]) -> object:
         raise OptionError(message(f"backend {backend.name!r}: {error}: found {shown}")) from error
 
 
+def _refusal(backend: str, name: str, reason: str, value: object) -> str:
+    """The text about an option that a backend cannot honour; `{value}` in its reason is the value, as code."""
+    fact, _, hint = reason.partition("; ")
+    text = f"backend {backend!r}: option {name}: {fact}: found {name}={value!r}, needed none"
+    return message(text, hint=hint.replace("{value}", repr(value)) or None)
+
+
 def _unknown(backend: str, name: str, known: Sequence[str], owners: Sequence[str]) -> str:
     like = near(name, known)
     lines = [("options", ", ".join(known) or "none")]
     if owners:
         lines.append(("backends with it", ", ".join(owners)))
     return message(f"backend {backend!r}: unknown option {name!r}", *lines, hint=f"{like} exists" if like else None)
-
-
-def _shown(hint: Any) -> str:
-    return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint).replace("typing.", "")

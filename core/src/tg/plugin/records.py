@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from tg.cache.entries import limit
 from tg.errors import PluginError, message
+from tg.plugin.fields import option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,11 +59,16 @@ ARRAY = RuleProtocol("array", 2)
 class General:
     """The options that core itself honours, so that they mean the same on every backend."""
 
-    amp: Half | None = None  # the dtype of float32 contractions, their operands and results
-    precision: Precision = "highest"  # the algorithm of float32 contractions, whose operands and results are float32
+    amp: Half | None = option(None, "mixed precision: the dtype of float32 contractions, their operands and results")
+    precision: Precision = option(
+        "highest", "the algorithm of float32 contractions, whose operands and results are float32"
+    )
+    memory: int | None = option(
+        None, "bytes that results and temporaries of a call may take: a call that needs more is refused before it runs"
+    )
 
 
-GENERAL = tuple(field.name for field in dataclasses.fields(General))
+GENERAL = tuple(one.name for one in dataclasses.fields(General))
 """The names of the general options, which no backend may give to options of its own."""
 
 
@@ -92,7 +98,10 @@ class Backend:
     dtypes: frozenset[str] = frozenset()
     shapes: Shapes = "dynamic"  # "static": a run-time size is a constant of the compiled function
     raises: bool = False  # a rule may raise while running; otherwise failing checks come back as a status
-    options: type = Options  # a frozen dataclass, every field with a type and a default
+    options: type = Options  # a frozen dataclass, every field an `option`
+    refuses: Mapping[str, str] = field(
+        default_factory=dict, hash=False
+    )  # options users ask for, and why there are none
     aliases: tuple[str, ...] = ()
     devices: tuple[str, ...] = ("cpu",)
     priority: int = 0  # backend="auto" takes the highest that can run a program; one below 0 is never taken
@@ -108,14 +117,16 @@ class Backend:
             all(map(_is_name, (self.name, *self.aliases))), "name and aliases", "lower-case words without spaces"
         )
         self._need(_is_address(self.linker), "linker", "'module:ATTRIBUTE'")
-        for field in ("gaps", "facts", "cache"):
-            address = getattr(self, field)
-            self._need(address is None or _is_address(address), field, "'module:ATTRIBUTE' or None")
+        for name in ("gaps", "facts", "cache"):
+            address = getattr(self, name)
+            self._need(address is None or _is_address(address), name, "'module:ATTRIBUTE' or None")
         self._need(self.shapes in SHAPES, "shapes", "'static' or 'dynamic'")
         self._need(self.compiles in COMPILES, "compiles", "'fast' or 'slowly'")
         self._need(_is_frozen(self.options), "options", "a frozen dataclass")
-        own = {field.name for field in dataclasses.fields(self.options)}
+        own = {one.name for one in dataclasses.fields(self.options)}
         self._need(own.isdisjoint(GENERAL), "options", f"none of those that core has: {', '.join(GENERAL)}")
+        self._need(own.isdisjoint(self.refuses), "refuses", "none of its options")
+        object.__setattr__(self, "refuses", MappingProxyType(dict(self.refuses)))
         level = self.conformance_level
         self._need(type(level) is int and level >= 1, "conformance_level", "an int of at least 1")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from tg import OptionError
-from tg.backend import DTYPES, Backend, RuleProtocol, hookimpl, message
+from tg.backend import DTYPES, Backend, RuleProtocol, hookimpl, message, option
 
 if TYPE_CHECKING:
     from tg.backend import Rewrites, Rules
@@ -20,19 +20,38 @@ __all__ = ["PROTOCOL", "CFunction", "Expression", "Inline", "Options", "Printed"
 _HOMES = {"CFunction": "foreign", "Expression": "templates", "Inline": "templates", "Printed": "printed"}
 """What authors of rules import, loaded at first use."""
 PROTOCOL = RuleProtocol("source", 1)
+REFUSES = {
+    "device": "units of C run on the processor; backends jax, torch and mlx run on others",
+    "preallocate": "memory is the system's, taken by calls as they need it; memory={value} may limit it",
+    "compile_options": "the compiler's command has them; CC='gcc -fno-inline' in the environment, for instance",
+    "autotune": "how a loop is written follows from its operands and lengths; nothing is searched",
+    "static_shapes": "lengths are arguments of one unit, which is no slower; tg.matrix('x', shape=(3, 4)) states them",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """The options of the C backend."""
 
-    optimize: int | None = None  # the compiler's level, 0 to 3; None chooses by the size of the unit
-    keep_source: bool = False  # also keep the C text as a file in the cache
-    accuracy: Literal["fast", "strict"] = "fast"  # "strict": libm's own results, of each element by itself
-    threads: int = 1  # that share a loop with enough to do
+    optimize: int | None = option(
+        None,
+        "the compiler's level, 0 to 3; None chooses by the size of the unit",
+        trial=3,
+        observed="tg_c.linker:flags",
+    )
+    keep_source: bool = option(False, "also keep the C text as a file in the cache")
+    accuracy: Literal["fast", "strict"] = option(
+        "fast", "mathematics by vectors; 'strict': libm's own results, of each element by itself"
+    )
+    threads: int = option(1, "threads that share a loop with enough to do")
+    fast_math: bool = option(
+        False, "a product and a sum may be rounded once, by a fused multiply-add; NaN, infinities and order stay"
+    )
 
     def __post_init__(self) -> None:
-        """Refuse what no loop can be shared by."""
+        """Refuse a number of threads that no loop can be shared by, and a level that compilers do not have."""
+        if self.optimize is not None and not 0 <= self.optimize <= 3:
+            raise OptionError(message(f"backend 'c': option optimize: found {self.optimize}, needed 0 to 3"))
         if self.threads < 1:
             raise OptionError(message(f"backend 'c': option threads: found {self.threads}, needed at least 1"))
 
@@ -51,6 +70,7 @@ def tg_backends() -> tuple[Backend, ...]:
             raises=True,
             compiles="slowly",
             options=Options,
+            refuses=REFUSES,
             linker="tg_c.linker:LINKER",
             gaps="tg_c.gaps:GAPS",
             facts="tg_c.facts:facts",

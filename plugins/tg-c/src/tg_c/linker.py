@@ -28,6 +28,14 @@ if TYPE_CHECKING:
     from tg_native.graphs.written import Shown
 
 
+CONTRACTED: Final = ("-ffp-contract=fast",)  # a*b + c rounds once, where the processor has an instruction for it
+
+
+def flags(options: Options) -> tuple[int | None, tuple[str, ...]]:
+    """The compiler's level that options ask for, None where they leave it open, and flags beside the usual ones."""
+    return options.optimize, CONTRACTED if options.fast_math else ()
+
+
 @final
 class CLinker(NativeLinker[Program]):
     """Compiles a graph as one C unit."""
@@ -42,11 +50,12 @@ class CLinker(NativeLinker[Program]):
 
     def executable(self, graph: FrozenGraph, request: Request, program: Program) -> CExecutable:
         options: Options = request.options
-        level = options.optimize if options.optimize is not None else program.level
+        level, extra = flags(options)
         if options.keep_source:
             keep(program.shown(full=True))
-        flags = Flags(level, (), program.libraries, streams=program.streams, vectorise=True)
-        loaded = unit.load(program.text, flags, program.loops)
+        usual = program.level if level is None else level
+        line = Flags(usual, extra, program.libraries, streams=program.streams, vectorise=True)
+        loaded = unit.load(program.text, line, program.loops)
         with Span("entry"):
             return CExecutable(self, graph, request, program, loaded)
 

@@ -5,21 +5,54 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tg.backend import DTYPES, Backend, Mesh, RuleProtocol, Rules, hookimpl
+from tg import OptionError
+from tg.backend import DTYPES, Backend, Mesh, RuleProtocol, Rules, Settings, hookimpl, message, option, pairs
 
 if TYPE_CHECKING:
     from tg.backend import Rewrites
 
 PROTOCOL = RuleProtocol("array", 2)
+REFUSES = {
+    "threads": "XLA has one pool of threads for the process; taskset, or its affinity, says how many there are",
+    "fast_math": "XLA's flags decide it for the process, and tg leaves out the rules of algebra that lose digits",
+    "static_shapes": "its programs are compiled for one combination of shapes each, always",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """The options of the JAX backend."""
 
-    device: str | None = None  # "cpu", "gpu:0": where programs run; None: where JAX puts them
-    mesh: Mesh | None = None  # the devices over which programs are spread, as `tg.shard` says; None: one device
-    little_loops: bool = False  # whether a program of little loops is one function on a processor: see `tg_jax.little`
+    device: str | None = option(None, "'cpu', 'gpu:0': where programs run; None: where JAX puts them", trial="cpu:99")
+    mesh: Mesh | None = option(
+        None,
+        "devices over which programs are spread, as tg.shard says; None: one device",
+        trial=Mesh({"data": 4096}),
+    )
+    compile: bool = option(True, "by jax.jit, once for each combination of shapes; False: operation by operation")
+    compile_options: Settings = option(
+        (), "XLA's own for this program, as jax.jit(compiler_options=…) takes them", trial=(("no_flag_of_xla", True),)
+    )
+    autotune: int | None = option(
+        None, "level of XLA's search for the fastest kernels on GPUs, 0 to 4; None: XLA's own"
+    )
+    preallocate: bool | None = option(
+        None, "whether JAX takes most of a GPU's memory at once: refused where the process is set otherwise"
+    )
+    little_loops: bool = option(
+        False,
+        "a program of little loops is one function on a processor: see tg_jax.little",
+        observed="tg_jax.settings:told",
+    )
+
+    def __post_init__(self) -> None:
+        """Keep the options of XLA as pairs; refuse some of a compiler that is not to run."""
+        object.__setattr__(self, "compile_options", pairs(self.compile_options))
+        if not self.compile:
+            for name, value in (("compile_options", self.compile_options or None), ("autotune", self.autotune)):
+                if value is not None:
+                    text = f"backend 'jax': option {name}: found {value!r} and compile=False, needed one of the two"
+                    raise OptionError(message(text))
 
 
 @hookimpl
@@ -36,6 +69,7 @@ def tg_backends() -> tuple[Backend, ...]:
             raises=False,
             compiles="slowly",
             options=Options,
+            refuses=REFUSES,
             linker="tg_jax.linker:LINKER",
             gaps="tg_jax.gaps:GAPS",
             devices=("cpu", "gpu", "tpu"),

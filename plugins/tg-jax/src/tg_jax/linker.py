@@ -12,39 +12,42 @@ from typing import TYPE_CHECKING, Any, Final, final
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxlib.version import __version_info__ as jaxlib_version
 
-from tg.backend import FuncifyLinker, loops
-from tg_jax.little import as_one, is_known
-from tg_jax.place import find_device, lay_out, platform
+from tg.backend import FuncifyLinker, Linker, Reduce, arithmetic, cast, complex, indexing, loops, shape
+from tg_jax.little import as_one
+from tg_jax.place import find_device, lay_out
+from tg_jax.settings import check, compiler_options, is_one
 from tg_jax.traced import traceable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
-    from tg.backend import FrozenGraph, Unit
+    from tg.backend import Executable, FrozenGraph, Request, Traceable, Unit
     from tg_jax import Options
 
     Array = np.ndarray[Any, Any]
 
 LARGE: Final = 1 << 16  # bytes: copying fewer takes no longer than doing without
 
-# XLA's algebra, which is not tg's: (x * a) / b becomes x * (a / b), 0 where a / b vanishes; x / y / y is x / (y * y);
-# x / c is x * (1 / c), though 1 / c may be subnormal, and so 0. What is worth rewriting has been rewritten before, with
-# care for range and NaN, and according to the mode.
-#
-# Of products XLA's library for processors computes each by itself: it ends the process (jaxlib 0.10, a segmentation
-# fault in `ynn_optimize_subgraph`) where it also takes the transposes and sums around some of them.
-ALONE: Final = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
-#
-# XLA's excess precision leaves out that a product of halves is rounded where something reads it in float32.
-ROUNDED: Final = {"xla_allow_excess_precision": False}
-AS_WRITTEN: Final = {**ROUNDED, "xla_disable_hlo_passes": "algsimp", **(ALONE if jaxlib_version >= (0, 10) else {})}
-IN_LOOPS: Final = {  # one function cannot call the library
-    **ROUNDED,
-    "xla_disable_hlo_passes": "algsimp,dot-library-rewriter",
-}
+VIEWS: Final = frozenset(
+    {
+        arithmetic.absolute,
+        cast.Cast,
+        complex.real,
+        indexing.Gather,
+        indexing.Slice,
+        indexing.WrapIndex,
+        Reduce,
+        shape.BroadcastTo,
+        shape.Concatenate,
+        shape.ExpandDims,
+        shape.Reshape,
+        shape.Squeeze,
+        shape.Transpose,
+    }
+)
+"""Of which JAX gives the operand itself where there is nothing to do, operation by operation."""
 
 
 @final
@@ -97,12 +100,10 @@ def scope(options: Options) -> AbstractContextManager[Any]:
 
 def _jit(function: Callable[..., Any], unit: Unit) -> Callable[..., Any]:
     """The function compiled; on a processor as it is written. Compilers of other devices need the pass themselves."""
-    if platform(unit.options) != "cpu":
-        return jax.jit(function, compiler_options=ROUNDED)
-    if not _has_loops(unit.graph):
-        return jax.jit(function, compiler_options=AS_WRITTEN)
-    is_one = unit.options.little_loops and is_known()
-    return jax.jit(as_one(function) if is_one else function, compiler_options=IN_LOOPS)
+    has_loops = _has_loops(unit.graph)
+    one = is_one(unit.options, has_loops=has_loops)
+    told = compiler_options(unit.options, has_loops=has_loops)
+    return jax.jit(as_one(function) if one else function, compiler_options=told)
 
 
 def _has_loops(graph: FrozenGraph) -> bool:
@@ -156,17 +157,50 @@ def _is_spread(value: object, options: Options) -> bool:
     return len(value.sharding.device_set) > 1
 
 
-LINKER = FuncifyLinker(
-    to_native=_copy,
-    to_numpy=np.asarray,
-    constant=_constant,
-    copy=jnp.copy,
-    jit=_jit,
-    scope=scope,
-    ready=_ready,
-    owned=owned,
-    waits=True,
-    is_spread=_is_spread,
-    lay_out=lay_out,
-    traceable=functools.partial(traceable, scope=WIDE),
-)
+def _linker(*, is_compiled: bool) -> FuncifyLinker:
+    return FuncifyLinker(
+        to_native=_copy,
+        to_numpy=np.asarray,
+        constant=_constant,
+        copy=jnp.copy,
+        argument=None if is_compiled else _argument,
+        jit=_jit if is_compiled else None,
+        scope=scope,
+        ready=_ready,
+        owned=owned,
+        waits=True,
+        views=frozenset() if is_compiled else VIEWS,
+        is_spread=_is_spread,
+        lay_out=lay_out,
+        traceable=functools.partial(traceable, scope=WIDE),
+    )
+
+
+def _argument(value: Any) -> Any:
+    """An input as JAX's array: outside of programs rules take no others."""
+    return value if isinstance(value, jax.Array) else _copy(value)
+
+
+COMPILED: Final = _linker(is_compiled=True)
+EAGER: Final = _linker(is_compiled=False)
+
+
+@final
+class JaxLinker(Linker):
+    """Core's linker, compiled by JAX or run operation by operation, once the options can be honoured."""
+
+    def compile(self, graph: FrozenGraph, request: Request) -> Executable:
+        """The executable of a graph.
+
+        Raises:
+            OptionError: what JAX, XLA or the device does not have, or what is set for the process otherwise.
+        """
+        check(request.options)
+        return (COMPILED if request.options.compile else EAGER).compile(graph, request)
+
+    def traceable(self, function: Traceable) -> Callable[..., Sequence[Any]] | None:
+        """The function for programs of the user's own."""
+        return COMPILED.traceable(function)
+
+
+LINKER: Final = JaxLinker()

@@ -5,20 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from tg.backend import DTYPES, Backend, RuleProtocol, Rules, hookimpl
+from tg.backend import DTYPES, Backend, RuleProtocol, Rules, hookimpl, option
 
 if TYPE_CHECKING:
     from tg.backend import Rewrites
 
 PROTOCOL = RuleProtocol("array", 2)
+REFUSES = {
+    "threads": "MLX has a thread for each stream, and its matrix products those of their library; OPENBLAS_NUM_THREADS"
+    " in the environment sets these",
+    "fast_math": "its kernels are compiled already; compile=True fuses them, and keeps their arithmetic",
+    "preallocate": "its allocator has one setting for the process; mx.set_wired_limit and mx.set_cache_limit set it",
+    "compile_options": "mx.compile has none; compile=True is all there is",
+    "autotune": "MLX searches for no kernels; compile=True fuses them",
+    "static_shapes": "what it records or compiles is of one combination of shapes, always",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """The options of the MLX backend."""
 
-    device: Literal["cpu", "gpu"] = "cpu"  # where programs run; only the processor has float64, tg's default
-    compile: bool = False  # fuse with `mx.compile`, which starts a C++ compiler for each new kernel on processors
+    device: Literal["cpu", "gpu"] = option("cpu", "where programs run; only the processor has float64, tg's default")
+    compile: bool = option(False, "fuse with mx.compile, which starts a C++ compiler for each new kernel on processors")
 
 
 @hookimpl
@@ -34,6 +43,7 @@ def tg_backends() -> tuple[Backend, ...]:
             shapes="dynamic",
             raises=False,
             options=Options,
+            refuses=REFUSES,
             linker="tg_mlx.linker:LINKER",
             gaps="tg_mlx.gaps:GAPS",
             devices=("cpu", "gpu"),

@@ -6,7 +6,7 @@ import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tg.backend import DTYPES, Backend, RuleProtocol, hookimpl
+from tg.backend import DTYPES, Backend, RuleProtocol, hookimpl, option
 
 if TYPE_CHECKING:
     from tg.backend import Rewrites, Rules
@@ -16,11 +16,25 @@ __all__ = ["PROTOCOL", "Jitted", "Options"]
 __version__ = "0.1.0"
 
 PROTOCOL = RuleProtocol("numba", 3)
+REFUSES = {
+    "device": "its code runs on the processor; backends jax, torch and mlx run on others",
+    "threads": "its loops are written for one thread; tg.backend('c', threads={value}) shares them out",
+    "accuracy": "its mathematics is vectors'; tg.backend('c', accuracy='strict') has libm's own results",
+    "optimize": "its loops are written as vectors, for which LLVM's passes gain nothing",
+    "preallocate": "memory is the system's, taken by calls as they need it; memory={value} may limit it",
+    "compile_options": "its text goes to LLVM's code generator, which has none; NUMBA_CPU_FEATURES names a processor's",
+    "autotune": "how a loop is written follows from its operands and lengths; nothing is searched",
+    "static_shapes": "lengths are arguments of one module, which is no slower; tg.matrix('x', shape=(3, 4)) states them",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of the Numba backend: there are none yet."""
+    """The options of the Numba backend."""
+
+    fast_math: bool = option(
+        False, "a product and a sum may be rounded once, by a fused multiply-add; NaN, infinities and order stay"
+    )
 
 
 @hookimpl
@@ -37,6 +51,7 @@ def tg_backends() -> tuple[Backend, ...]:
             raises=True,
             compiles="slowly",
             options=Options,
+            refuses=REFUSES,
             linker="tg_numba.linker:LINKER",
             gaps="tg_numba.gaps:GAPS",
             facts="tg_numba.facts:facts",

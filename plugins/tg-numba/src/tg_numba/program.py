@@ -30,6 +30,7 @@ LLVM: Final = Language(
     ("define void @{loop}(", "; def {loop}("), "; {text}", re.compile(r"%[A-Za-z_$.][\w$.-]*"), "%{name}"
 )
 LOOP: Final = re.compile(r"@(loop\d+)\b")
+ROUNDED: Final = re.compile(r"\b(f(?:add|sub|mul)) (?!contract\b)")  # what an instruction may do in one with another
 
 
 @final
@@ -47,6 +48,7 @@ class Unit(graphs.Unit):
         self._tables: dict[str, str] = {}
         self._blas: dict[str, None] = {}
         self.has_steps = False  # whether a function has a loop over steps
+        self._contracts = bool(request.options.fast_math)
 
     # --- what rules and functions ask for --------------------------------------------------------------------------
 
@@ -67,6 +69,8 @@ class Unit(graphs.Unit):
 
     def loop(self, written: Written) -> str:
         """The name of a loop over lanes: one for equal ones."""
+        if self._contracts:
+            written = written._replace(definition=ROUNDED.sub(r"\1 contract ", written.definition))
         return self._loops.setdefault(written.key, (f"loop{len(self._loops)}", written))[0]
 
     # --- the module --------------------------------------------------------------------------------------------------

@@ -5,21 +5,55 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from tg.backend import DTYPES, Backend, RuleProtocol, Rules, hookimpl
+from tg import OptionError
+from tg.backend import DTYPES, Backend, RuleProtocol, Rules, Settings, hookimpl, message, option, pairs
 
 if TYPE_CHECKING:
     from tg.backend import Rewrites
 
 PROTOCOL = RuleProtocol("array", 2)
+OBSERVED = "tg_torch.compiled:settings"
+REFUSES = {
+    "threads": "PyTorch has one setting for the process; torch.set_num_threads({value}) sets it",
+    "fast_math": "its kernels are compiled already; compile=True fuses them, and keeps their arithmetic",
+    "preallocate": "its allocator has one setting for the process; PYTORCH_CUDA_ALLOC_CONF in the environment sets it",
+    "autotune": "torch.backends.cudnn.benchmark is one for the process; mode='max-autotune-no-cudagraphs' with"
+    " compile=True searches for kernels",
+    "static_shapes": "what it compiles is of one combination of shapes, always; with compile=False shapes do not matter",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """The options of the PyTorch backend."""
 
-    compile: bool = False  # by torch.compile, once for each combination of shapes: seconds each, faster calls
-    mode: Literal["default", "max-autotune-no-cudagraphs"] = "default"  # how torch.compile goes about it
-    device: str | None = None  # "cpu", "cuda:0", "mps": where programs run; None: the processor
+    compile: bool = option(False, "by torch.compile, once for each combination of shapes: seconds each, faster calls")
+    mode: Literal["default", "max-autotune-no-cudagraphs"] = option(
+        "default", "how torch.compile goes about it", beside={"compile": True}, observed=OBSERVED
+    )
+    compile_options: Settings = option(
+        (),
+        "Inductor's own for this program, as torch.compile(options=…) takes them",
+        trial=(("max_fusion_size", 1),),
+        beside={"compile": True},
+        observed=OBSERVED,
+    )
+    device: str | None = option(None, "'cpu', 'cuda:0', 'mps': where programs run; None: the processor", trial="cpu:99")
+
+    def __post_init__(self) -> None:
+        """Keep Inductor's options as pairs; refuse some of a compiler that is not to run, or that has a mode."""
+        object.__setattr__(self, "compile_options", pairs(self.compile_options))
+        if self.compile_options and self.mode != "default":
+            text = (
+                f"backend 'torch': option compile_options: found mode={self.mode!r} beside them, needed one of the two"
+            )
+            raise OptionError(message(text, hint='a mode is some of them: torch._inductor.list_mode_options("…")'))
+        if not self.compile and (self.compile_options or self.mode != "default"):
+            name = "compile_options" if self.compile_options else "mode"
+            text = (
+                f"backend 'torch': option {name}: found {getattr(self, name)!r} and compile=False, needed compile=True"
+            )
+            raise OptionError(message(text))
 
 
 @hookimpl
@@ -35,6 +69,7 @@ def tg_backends() -> tuple[Backend, ...]:
             shapes="dynamic",
             raises=False,
             options=Options,
+            refuses=REFUSES,
             linker="tg_torch.linker:LINKER",
             gaps="tg_torch.gaps:GAPS",
             devices=("cpu", "cuda", "mps"),

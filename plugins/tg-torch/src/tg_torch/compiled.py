@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.backend import Unit
+    from tg_torch import Options
+
+
+def settings(options: Options) -> dict[str, Any]:
+    """What torch.compile is told of the options of a backend."""
+    if options.compile_options:
+        return {"options": dict(options.compile_options)}
+    return {"mode": options.mode}
 
 
 @final
@@ -24,7 +32,7 @@ class Compiled:
     """A function of tensors in C order, and of a tuple of constants in front of them if there are any."""
 
     def __init__(self, function: Callable[..., Sequence[torch.Tensor]], unit: Unit) -> None:
-        self._function, self._mode = function, unit.options.mode
+        self._function, self._settings = function, settings(unit.options)
         self._programs: dict[tuple[torch.Size, ...], Callable[..., Sequence[torch.Tensor]]] = {}
         self._claim = Claim(frozenset([("torch", id(self))]), delays_forks=True)
 
@@ -57,7 +65,7 @@ class Compiled:
         # a tensor that is given twice would be one input, and this the program of other tensors of these shapes as well
         examples = [torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device) for x in arguments]
         graph = make_fx(flat, tracing_mode="fake", _allow_non_fake_inputs=True)(*constants, *examples)
-        compiled: Callable[..., Sequence[Any]] = torch.compile(graph, fullgraph=True, dynamic=False, mode=self._mode)
+        compiled: Callable[..., Sequence[Any]] = torch.compile(graph, fullgraph=True, dynamic=False, **self._settings)
         return compiled
 
 
