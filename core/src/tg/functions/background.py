@@ -50,7 +50,7 @@ class Background:
     def program(self, prepare: Callable[[], FrozenGraph], setting: Setting, ones: Ones) -> Program:
         """A program that can be called now; the function is given the native one later, with where its time went."""
         frozen = prepare()
-        reference = interpreted(frozen)
+        reference = interpreted(frozen, setting)
         if _links_fast(setting):
             return self._shown(link(frozen, setting, prepare), reference, ones)
         programs = self._programs

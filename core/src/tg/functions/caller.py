@@ -12,13 +12,13 @@ import numpy as np
 
 from tg.functions.convert import are_bools
 from tg.functions.outputs import native_dtype, output_test
-from tg.link.linker import Executable
 from tg.types.lengths import LONGEST_GIVEN
 from tg.variables.structure import LEAF
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from tg.link.linker import Executable
     from tg.types.tensor_type import TensorType
 
 NUMBERS: Final = {"float64": (float, np.float64), "int64": (int, np.int64)}
@@ -42,7 +42,7 @@ def make_caller(
         result: "one" for a single output, "list" for a list of them, anything else for what `build` makes.
     """
     names = [f"a{k}" for k in range(len(types))]
-    as_it_is = native or type(executable).to_numpy is Executable.to_numpy
+    as_it_is = native or executable.gives_numpy
     scope: dict[str, Any] = {
         "__name__": __name__,  # its frames are tg's: the user's line is above them
         "ndarray": np.ndarray,

@@ -13,11 +13,10 @@ from tg.functions.caller import make_caller, shape_of
 from tg.functions.entries import chained, with_shared
 from tg.functions.lending import updated
 from tg.functions.outputs import check_native, check_outputs
-from tg.functions.shared import Value, natives
+from tg.functions.shared import Value
 from tg.functions.unparsed import Unparsed
 from tg.graph.timing import Span
 from tg.link.declines import Declined
-from tg.link.linker import Executable
 from tg.link.signature import Signature
 
 if TYPE_CHECKING:
@@ -112,10 +111,10 @@ class Calls:
         request, main = self.request, self.programs.main
         if self._is_watched:
             return self.general
-        if type(main.executable).to_numpy is not Executable.to_numpy:
+        if not main.executable.gives_numpy:
             return self._shortest()
         alike = [p for p in self.programs if p.backend == main.backend]
-        if request.sources or request.targets:
+        if request.live or request.targets:
             return with_shared(self, alike) or self.general
         signature = Signature(self.general, request.structure, request.donated)
         return chained(alike, signature) or self._shortest()
@@ -123,7 +122,7 @@ class Calls:
     def _shortest(self) -> Callable[..., Any]:
         """The way through Python for a function that has nothing but inputs of the likely lengths."""
         request, main = self.request, self.programs.main
-        if not self.programs.is_likely or request.sources or request.targets:
+        if not self.programs.is_likely or request.live or request.targets:
             return self.general
         types, shape = [v.type for v in request.inputs], shape_of(request.structure.key)
         return make_caller(
@@ -142,7 +141,7 @@ class Calls:
         main = self.programs.main
         if program.backend != main.backend:
             values = [*map(np.asarray, values)]
-        arrays: list[Any] = [*values, *natives(held, program.backend, executable, len(values))]
+        arrays = request.given(program, values, held)
         try:
             outputs, status = executable.run(arrays)
             if status:

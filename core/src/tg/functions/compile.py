@@ -13,6 +13,8 @@ from tg.graph.collector import paused
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.op import Op
 from tg.graph.timing import Span
+from tg.link.ahead import divided
+from tg.link.bound import Bound
 from tg.link.declines import Declined
 from tg.link.kept import Kept
 from tg.link.linker import Executable, Linker, Request, node_lines
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tg.functions.backends import BackendChoice
+    from tg.functions.shared import Shared
     from tg.graph.checks import Descriptor
     from tg.graph.frozen import FrozenGraph
     from tg.graph.nodes import Variable
@@ -57,7 +60,7 @@ class Setting(NamedTuple):
     """The options of one compilation: for which backend, with which rewrites, under which name.
 
     `reusable` are pairs of an output and an input, by their places, that may share memory; `updates` those of a new
-    value and an old one.
+    value and an old one. `fixed` are the variables that the last inputs stand for, which have one value in all calls.
     """
 
     choice: BackendChoice
@@ -66,6 +69,11 @@ class Setting(NamedTuple):
     name: str = "function"
     reusable: tuple[tuple[int, int], ...] = ()
     updates: tuple[tuple[int, int], ...] = ()
+    fixed: tuple[Shared, ...] = ()
+
+    def first_fixed(self, count: int) -> int:
+        """The number of the first fixed input, of so many."""
+        return count - len(self.fixed)
 
     @property
     def mesh(self) -> Mesh | None:
@@ -144,6 +152,9 @@ def imported(
 
 def rewritten(graph: FunctionGraph, setting: Setting, journal: Journal | None = None) -> FrozenGraph:
     """The program that rewriting makes of a graph, which is used up."""
+    first = setting.first_fixed(len(graph.inputs))
+    graph.fixed = frozenset(range(first, len(graph.inputs)))
+    is_divided = bool(setting.fixed) and journal is None  # which tells of nodes as they are before
     with Span("tables"):
         rewrites = plugin.registry().rewrites(setting.choice.name)
         supported = supported_by(setting.choice.name)
@@ -155,6 +166,7 @@ def rewritten(graph: FunctionGraph, setting: Setting, journal: Journal | None = 
         exclude=setting.exclude,
         journal=journal,
         source_of=functools.partial(_rewrite_source, setting.choice.name),
+        arrange=(lambda frozen: divided(frozen, first).whole) if is_divided else (lambda frozen: frozen),
     )
 
 
@@ -200,10 +212,30 @@ def _linked(frozen: FrozenGraph, setting: Setting) -> Program:
     with Span("link"):
         with Span("linker"):
             linker = plugin.registry().linker(setting.choice.name)
+        late, held = _evaluated(frozen, setting)
         with Span("checks"):
-            linked, request, checked = requested(frozen, setting)
+            linked, request, checked = requested(late, setting)
         executable = _executable(linker, linked, request)
+        if setting.fixed:
+            executable = _bound(executable, frozen, setting, held)
     return Program(frozen, executable, checked, setting.choice.name)
+
+
+def _evaluated(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, list[Any]]:
+    """The part of a program that runs in each call, and the values of its inputs that no call gives."""
+    if not setting.fixed:
+        return frozen, []
+    with Span("evaluation"):
+        first = setting.first_fixed(frozen.arity)
+        division = divided(frozen, first)
+        return division.late, division.values([s.snapshot.numpy for s in setting.fixed], first)
+
+
+def _bound(executable: Executable, frozen: FrozenGraph, setting: Setting, held: list[Any]) -> Executable:
+    """An executable of a part that runs in each call, with the values that no call gives, of which it takes over."""
+    for k, value in enumerate(held):
+        held[k] = executable.to_native(value)  # one after the other: what it is made of is freed
+    return Bound(executable, setting.first_fixed(frozen.arity), held)
 
 
 def _executable(linker: Linker, graph: FrozenGraph, request: Request) -> Executable:
@@ -231,9 +263,13 @@ def provided(backend: str) -> list[tuple[str, str]]:
     return [("plugin", plugin.registry().provided_by(backend).described)]
 
 
-def interpreted(frozen: FrozenGraph) -> Program:
+def interpreted(frozen: FrozenGraph, setting: Setting) -> Program:
     """The same program interpreted by the reference, with nothing to compile."""
-    return Program(frozen, PerformExecutable(frozen), frozen, REFERENCE)
+    late, held = _evaluated(frozen, setting)
+    executable: Executable = PerformExecutable(late)
+    if setting.fixed:
+        executable = _bound(executable, frozen, setting, held)
+    return Program(frozen, executable, late, REFERENCE)
 
 
 def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Request, FrozenGraph]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import TYPE_CHECKING, Any, final
 
@@ -190,6 +191,34 @@ class Function:
         """
         choice = self.programs.choice if backend is None else choose(backend, self.backend)
         return Function(self.request.copied({} if swap is None else swap, choice, self.name if name is None else name))
+
+    @recorded("inference")
+    def inference(self) -> Function:
+        """The same function, for the values that the shared variables which it does not update have now.
+
+        What depends on them alone is computed once, when a program is compiled: batch norms with running statistics
+        go into the weights of the convolutions and products before them, weights are laid out as the backend wants
+        them. Results are the same to rounding. Values that are stored later in the variables change nothing, and
+        updates go on. Both the values and what is made of them are kept, so that a copy for another backend can be
+        made.
+
+        Raises:
+            InputError: the expression has statistics of the batch or a mask of dropout: it was built for training.
+            NoRuleError: as for `tg.function`.
+        Example:
+            >>> import tg
+            >>> x, w = tg.vector("x"), tg.shared([1.0, 2.0], "w")
+            >>> f = tg.function([x], tg.sum(x * w))
+            >>> g = f.inference()
+            >>> w.set_value([0.0, 0.0])
+            >>> float(f([3.0, 4.0])), float(g([3.0, 4.0]))
+            (0.0, 11.0)
+        """
+        from tg.functions.inference import for_inference
+
+        request = for_inference(self.request)
+        choice = self.programs.choice
+        return Function(dataclasses.replace(request, options=dataclasses.replace(request.options, choice=choice)))
 
     def __reduce__(self) -> tuple[object, ...]:
         from tg.functions.pickled import reduced

@@ -43,7 +43,7 @@ def _decline(*args: Any) -> Any:
 
 def _reading(calls: Calls, programs: Sequence[Program]) -> Callable[..., Any] | None:
     request, general = calls.request, calls.general
-    sources, at_hand = request.sources, _natives_for(programs[0], len(request.inputs))
+    sources, at_hand = request.live, _natives_for(programs[0], len(request.inputs))
     entry = chained(programs, Signature(_decline, request.structure, request.donated))
     if entry is None:
         return None
@@ -59,7 +59,7 @@ def _reading(calls: Calls, programs: Sequence[Program]) -> Callable[..., Any] | 
 
 def _updating(calls: Calls, programs: Sequence[Program]) -> Callable[..., Any] | None:
     request, program = calls.request, programs[0]
-    count, build, binding = request.count, request.structure, request.binding
+    count, build, binding, live = request.count, request.structure, request.binding, len(request.live)
     structure = Structure((list, None, (LEAF,) * len(request.results)))
     at_hand = _natives_for(program, len(request.inputs))
     is_safe = all(_always_fit(request, p) for p in programs)
@@ -81,9 +81,9 @@ def _updating(calls: Calls, programs: Sequence[Program]) -> Callable[..., Any] |
         def run(held: list[Value], loan: Loan | None) -> tuple[list[Any], list[Value]]:
             outputs: Any = DECLINED
             if loan is not None and quick is not None and not kwargs:
-                outputs = loan.call(quick, [*args, *at_hand(held)])
+                outputs = loan.call(quick, [*args, *at_hand(held[:live])])
             elif not kwargs:
-                outputs = entry(*args, *at_hand(held))
+                outputs = entry(*args, *at_hand(held[:live]))
             if outputs is DECLINED:
                 return calls.run(binding(args, kwargs, calls.programs.main.executable.is_spread), held)
             return outputs[:count], fresh(outputs)

@@ -20,6 +20,7 @@ from tg.functions.arguments import (
 from tg.functions.backends import BackendChoice, choose, mode_hint
 from tg.functions.compiled import Function
 from tg.functions.excluded import excluded
+from tg.functions.inference import for_inference
 from tg.functions.nesting import nested
 from tg.functions.request import Options, Request
 from tg.functions.structure import flatten
@@ -53,6 +54,7 @@ def function(
     output: str = "numpy",
     compile: str | None = None,
     donate: Sequence[Variable] | Variable = (),
+    inference: bool = False,
 ) -> Function:
     """Compile an expression.
 
@@ -78,9 +80,11 @@ def function(
             not defined. Backend c does so where an output of the same dtype and shape can be computed in place, and the
             array is contiguous, writable, owns its memory and shares it with no other argument; other backends leave
             donated arrays as they are.
+        inference: whether shared variables that the function does not update keep the values that they have now: see
+            `Function.inference`.
     Raises:
         InputError: an input that is no variable, is repeated or unused; a leaf that is not among the inputs; what is
-            donated is not an input.
+            donated is not an input; for inference, statistics of the batch or a mask of dropout.
         NoRuleError: the backend lacks an op or a dtype; each does, for "auto".
         BackendUnavailable: the backend is not installed or cannot work here.
         OptionError: a mode, or a name to exclude, that does not exist.
@@ -129,7 +133,8 @@ def function(
     default_values = defaults_of({} if defaults is None else defaults, given_inputs)
     donated = donated_places(donate, given_inputs)
     parts = tuple(given_inputs), tuple(sources), tuple(results), tuple(targets), structure
-    return Function(Request(*parts, options, default_values, donated, nesting))
+    request = Request(*parts, options, default_values, donated, nesting)
+    return Function(for_inference(request) if inference else request)
 
 
 def evaluate(expression: Any, values: Mapping[Variable | str, Any] | None = None, **options: Any) -> Any:

@@ -88,7 +88,7 @@ def _text_of(request: Request) -> Text:
     inputs = [(named_type(v), v.name) for v in request.inputs]
     numbers = {id(s): k for k, s in enumerate(request.sources)}
     places = [numbers.get(id(t), -1) for t in request.targets]
-    kinds = [(named_type(s), s.name) for s in (*request.sources, *request.targets)]
+    kinds = [(named_type(s), s.name, s.is_fixed) for s in (*request.sources, *request.targets)]
     rest = (request.structure, request.options, request.defaults, request.donated, request.nesting)
     parts = (text, inputs, rest, len(request.results), kinds, places)
     data = pickle.dumps(parts, pickle.HIGHEST_PROTOCOL)
@@ -124,7 +124,7 @@ def restored(
     like, text = _functions.get(_key(digest)), Text(digest, data, constants)
     if like is not None and not sources and not targets:
         return like
-    if like is None or like.programs.background is not None:
+    if like is None or like.programs.background is not None or any(s.is_fixed for s in sources):
         f = _functions[_key(digest)] = _compiled(make, text, sources, targets)
         if not sources and not targets and sum(array.nbytes for array in constants.values()) <= LARGE:
             _recent.append(f)

@@ -7,14 +7,12 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, final
 
 from tg.errors import InputError, message
-from tg.functions.shared import natives
 from tg.link.timed import lines_of
 from tg.turns import Claim, alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tg.functions.compile import Program
     from tg.functions.compiled import Function
     from tg.functions.programs import Programs
     from tg.functions.request import Request
@@ -133,7 +131,9 @@ def profile(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any], calls: i
         phases = _median(every[1:], sum)
         call = sum(phases) if request.targets else _ordinary(f, args, kwargs, calls)
         timed = program.executable.timed()
-        rows, seconds, peak = ([], None, None) if timed is None else _rows(timed, _given(program, values, held), calls)
+        rows, seconds, peak = (
+            ([], None, None) if timed is None else _rows(timed, request.given(program, values, held), calls)
+        )
     title = f"a call of {f.name} on {program.backend}: {_time(call)}, the median of {calls}"
     return Profile(title, calls, call, phases, rows, seconds, peak)
 
@@ -143,10 +143,6 @@ def _median(items: Sequence[T], size: Callable[[T], float]) -> T:
     return sorted(items, key=size)[len(items) // 2]
 
 
-def _given(program: Program, values: Sequence[Any], held: Sequence[Any]) -> list[Any]:
-    return [*values, *natives(held, program.backend, program.executable, len(values))]
-
-
 def _phases(
     request: Request, programs: Programs, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[float, float, float]:
@@ -154,7 +150,7 @@ def _phases(
     began = perf_counter()
     values, held = request.taken(args, kwargs)
     program = programs.program(values, held)
-    arrays = _given(program, values, held)
+    arrays = request.given(program, values, held)
     checked = perf_counter()
     outputs, status = program.executable.run(arrays)
     ran = perf_counter()

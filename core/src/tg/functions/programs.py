@@ -75,7 +75,8 @@ class Programs:
 
     def __repr__(self) -> str:
         names = ", ".join(v.name or "_" for v in self.request.inputs)
-        return f"<{self.request.options.name}({names}) on {self.choice.name}>"
+        snapshots = f", {len(self.request.fixed)} values as they were" if self.request.fixed else ""
+        return f"<{self.request.options.name}({names}) on {self.choice.name}{snapshots}>"
 
     def __iter__(self) -> Iterator[Program]:
         """The compiled programs, the main one first, then in the order in which they were made."""
@@ -212,6 +213,10 @@ class Programs:
         prepare = functools.partial(prepared, request.variables, request.results, ones, setting)
         return self.background.program(prepare, setting, ones)
 
+    def _interpreted(self, ones: Ones, setting: Setting) -> Program:
+        request = self.request
+        return interpreted(prepared(request.variables, request.results, ones, setting), setting)
+
     def _store(self, ones: Ones, program: Program, choice: BackendChoice) -> None:
         """Have calls of a pattern run a program; the function's own choice is that of its main program."""
         if not self.by_pattern or self.by_pattern.get(ones, self) is self.main:
@@ -229,10 +234,7 @@ class Programs:
             warn(message(f"{request.options.name}: {rest}", hint=hint), RuntimeWarning)
         program = self.interpreted.get(ones)
         if program is None:
-            program, _ = in_line(
-                self.choice,
-                lambda choice: interpreted(prepared(request.variables, request.results, ones, request.setting(choice))),
-            )
+            program, _ = in_line(self.choice, lambda choice: self._interpreted(ones, request.setting(choice)))
             if len(self.interpreted) >= limit:
                 self.interpreted.pop(next(iter(self.interpreted)))
             self.interpreted[ones] = program

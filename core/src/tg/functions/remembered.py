@@ -134,9 +134,8 @@ def is_of(packages: Sequence[str], function: Any) -> bool:
 
 def _way(setting: Setting) -> str:
     choice = setting.choice
-    return repr(
-        (choice.name, choice.options, choice.general, choice.auto is None, setting.mode, sorted(setting.exclude))
-    )
+    mode = setting.mode, sorted(setting.exclude), len(setting.fixed)
+    return repr((choice.name, choice.options, choice.general, choice.auto is None, *mode))
 
 
 def _surroundings(backend: str) -> tuple[str, ...]:

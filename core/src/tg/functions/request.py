@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from tg.functions.arguments import pairs_of, swaps
 from tg.functions.binding import Binding
 from tg.functions.compile import Setting
-from tg.functions.shared import claim_of, snapshots
+from tg.functions.shared import claim_of, natives, snapshots
 from tg.graph.dims import tied
 from tg.graph.traversal import substitute
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tg.functions.backends import BackendChoice
+    from tg.functions.compile import Program
     from tg.functions.nesting import Nesting
     from tg.functions.shared import Shared, Value
     from tg.graph.nodes import Variable
@@ -71,6 +72,8 @@ class Request:
     nesting: Nesting | None = None
 
     # all else follows
+    live: tuple[Shared, ...] = dataclasses.field(init=False)  # the sources that may have another value in each call
+    fixed: tuple[Shared, ...] = dataclasses.field(init=False)  # the others, which come behind them
     variables: tuple[Variable, ...] = dataclasses.field(init=False)  # of its programs: inputs, then sources
     count: int = dataclasses.field(init=False)  # of results that a call gives
     binding: Binding = dataclasses.field(init=False)
@@ -79,9 +82,13 @@ class Request:
     claim: Claim = dataclasses.field(init=False)  # of what stores the new values
 
     def __post_init__(self) -> None:
-        variables = (*self.inputs, *self.sources)
+        live, fixed = (tuple(s for s in self.sources if s.is_fixed is which) for which in (False, True))
+        variables = (*self.inputs, *live, *fixed)
         axes = [(k, axis, n) for k, v in enumerate(variables) for axis, n in enumerate(v.type.shape)]
         derived = {
+            "live": live,
+            "fixed": fixed,
+            "sources": (*live, *fixed),
             "variables": variables,
             "count": len(self.results) - len(self.targets),
             "binding": Binding(self.options.name, self.inputs, self.defaults, self.nesting),
@@ -111,7 +118,12 @@ class Request:
     def setting(self, choice: BackendChoice) -> Setting:
         """The options of compilations for a backend."""
         options = self.options
-        return Setting(choice, options.mode, options.exclude, options.name, self.reusable, self.updates)
+        return Setting(choice, options.mode, options.exclude, options.name, self.reusable, self.updates, self.fixed)
+
+    def given(self, program: Program, values: Sequence[Any], held: Sequence[Value]) -> list[Any]:
+        """The arrays that a call gives a program: for the inputs, and as the backend has them for the live sources."""
+        live = held[: len(self.live)]
+        return [*values, *natives(live, program.backend, program.executable, len(values))]
 
     def copied(self, swap: Any, choice: BackendChoice, name: str) -> Request:
         """The same for a backend, under a name, with shared variables exchanged, as sources and as targets.
@@ -119,7 +131,7 @@ class Request:
         Raises:
             InputError: what is exchanged is not shared, not of this request, or of another dtype or rank.
         """
-        pairs = swaps(pairs_of(swap, "copy: swap"), (*self.sources, *self.targets))
+        pairs = swaps(pairs_of(swap, "copy: swap"), (*self.live, *self.targets))
         return dataclasses.replace(
             self,
             sources=tuple(pairs.get(id(s), s) for s in self.sources),

@@ -100,10 +100,11 @@ class Value:
 class Shared(Variable):
     """A variable with a value; make one with `tg.shared`."""
 
-    __slots__ = ("claim", "default_update", "has", "patience", "said")
+    __slots__ = ("claim", "default_update", "has", "is_fixed", "patience", "said")
 
-    def __init__(self, type_: TensorType, value: Value, name: str | None) -> None:
+    def __init__(self, type_: TensorType, value: Value, name: str | None, *, is_fixed: bool = False) -> None:
         super().__init__(type_, name=name)
+        self.is_fixed = is_fixed  # a snapshot, which nobody replaces: programs may compute with it beforehand
         self.has: Value | Loan = value
         self.claim = Claim(frozenset([self.serial]))  # of what stores a value
         self.default_update: Variable | None = None  # of functions that use it, unless `updates` says another
@@ -118,9 +119,13 @@ class Shared(Variable):
         """Replace the value by a copy of another; nothing changes if it does not fit.
 
         Raises:
+            InputError: it is a snapshot.
             DtypeError: the cast to this dtype would lose values.
             ShapeError: another rank, or another length where one is fixed.
         """
+        if self.is_fixed:
+            text = f"set_value: found {self!r}, needed a variable that is no snapshot"
+            raise InputError(message(text, hint="f.inference() takes the values of that moment anew"))
         array = to_array(value, self.type, self.name or "shared variable").copy()
         array.flags.writeable = False
         new = Value(array)
@@ -149,10 +154,10 @@ class Shared(Variable):
                 raise ShapeError(message(text, *lines, hint=hint))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_restored, (named_type(self), self.get_value(), self.name))
+        return (_restored, (named_type(self), self.get_value(), self.name, self.is_fixed))
 
     def __repr__(self) -> str:
-        return f"<shared{f' {self.name}' if self.name else ''} : {self.type}>"
+        return f"<{'snapshot' if self.is_fixed else 'shared'}{f' {self.name}' if self.name else ''} : {self.type}>"
 
 
 def claim_of(variables: Sequence[Shared]) -> Claim:
@@ -192,9 +197,9 @@ def store(variables: Sequence[Shared], values: Sequence[Value | Loan]) -> None:
     del before
 
 
-def _restored(kind: TensorType, array: np.ndarray[Any, Any], name: str | None) -> Shared:
+def _restored(kind: TensorType, array: np.ndarray[Any, Any], name: str | None, is_fixed: bool) -> Shared:
     array.flags.writeable = False
-    return Shared(kind, Value(array), name)
+    return Shared(kind, Value(array), name, is_fixed=is_fixed)
 
 
 def shared(

@@ -79,16 +79,18 @@ def traceable(f: Function, on_error: str | None) -> Callable[..., Any]:
 
 def _held(f: Function) -> Programs:
     """Its programs with the values that shared variables have now as constants; its own if there are none."""
-    request, sources = f.request, f.request.sources
-    if not sources:
-        f.wait()
-        return f.programs
-    values = {id(s): constant(v.numpy, name=s.name) for s, v in zip(sources, snapshots(sources), strict=True)}
-    return _alike(f.programs, f.name, request.inputs, substitute(request.results, values))
+    request, programs = f.request, f.programs
+    if request.live or (request.fixed and programs.main.descriptors):
+        return _alike(programs, f.name, request.inputs, request.results)
+    f.wait()
+    return programs
 
 
 def _alike(programs: Programs, name: str, inputs: Sequence[Variable], results: Sequence[Variable]) -> Programs:
-    """Programs of other results, compiled as these are."""
+    """Programs of other results, compiled as these are, of the values that shared variables have now."""
+    sources = programs.request.sources
+    values = {id(s): constant(v.numpy, name=s.name) for s, v in zip(sources, snapshots(sources), strict=True)}
+    results = substitute(results, values)
     options = dataclasses.replace(
         programs.request.options, choice=programs.choice, name=name, nan_guard=False, native=True, compile="now"
     )
@@ -191,7 +193,8 @@ class _Traced:
 
 def _says_more(node: Apply) -> bool:
     """Whether a node says something of derivatives that its program does not have."""
-    return node.op.only_derives or any(map(only_derives, node.op.inner_graphs()))
+    is_read = any(is_inexact(t.dtype) for t in node.types)
+    return (node.op.only_derives and is_read) or any(map(only_derives, node.op.inner_graphs()))
 
 
 def _conjugated(v: Variable) -> Variable:

@@ -74,6 +74,7 @@ class FunctionGraph:
         self._lengths: dict[int, tuple[Length, int | Length]] = {}  # by id: what lengths resolve to
         self._types: dict[tuple[object, ...], tuple[tuple[TensorType, ...], list[TensorType]]] = {}  # of results
         self._equalities = 0  # how many were known when these two were filled
+        self.fixed: frozenset[int] = frozenset()  # the inputs, by their places, that have one value in all calls
         self.dims = Dims()  # the lengths of inputs that have names
         self.keeps_derivatives = False  # whether what is said of derivatives alone stays: of graphs that ops hold
         self.mesh: Mesh | None = None  # the devices over which values are spread
@@ -464,7 +465,7 @@ class FunctionGraph:
 class View:
     """The view of a graph for a pass: what is computed, in order, and who uses it."""
 
-    __slots__ = ("_made", "_uses", "applies", "inputs", "kinds", "outputs")
+    __slots__ = ("_fixed", "_fixed_inputs", "_made", "_uses", "applies", "inputs", "kinds", "outputs")
 
     def __init__(self, graph: FunctionGraph) -> None:
         roots = graph.roots
@@ -478,6 +479,20 @@ class View:
         for v in itertools.chain(itertools.chain.from_iterable([node.inputs for node in applies]), roots):
             uses[id(v)] = uses.get(id(v), 0) + 1
         self._uses = uses
+        self._fixed_inputs = {id(graph.inputs[k]) for k in graph.fixed}
+        self._fixed: dict[int, bool] | None = None  # of values of the graph, by id
+
+    def is_fixed(self, v: Variable) -> bool:
+        """Whether a value, of the graph or made of its values, is the same in all calls: constants and fixed inputs."""
+        if self._fixed is None:
+            self._fixed = {id(u): id(u) in self._fixed_inputs for u in self.inputs}
+            for node in self.applies:
+                is_fixed = all(map(self.is_fixed, node.inputs))
+                self._fixed.update((id(u), is_fixed) for u in self._made[id(node)])
+        known = self._fixed.get(id(v))
+        if known is None:
+            known = type(v) is Constant or (v.apply is not None and all(map(self.is_fixed, v.inputs)))
+        return known
 
     def results(self, node: Apply) -> tuple[Variable, ...]:
         """The results of an apply of the graph."""

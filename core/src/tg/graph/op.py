@@ -142,6 +142,7 @@ class Op(Frozen):
     scatters: ClassVar[bool] = False  # puts elements of its second operand into its first
     has_effect: ClassVar[bool] = False  # does something besides its result: never computed when compiling
     only_derives: ClassVar[bool] = False  # says something of the derivative alone: importing a program removes it
+    of_training: ClassVar[str] = ""  # what it is, in words, of an op that a program for inference never has
     calls_python: ClassVar[bool] = False  # calls a Python function of NumPy arrays, which no compiled program can
 
     @property

@@ -233,6 +233,11 @@ class Executable(abc.ABC):
         return value
 
     @property
+    def gives_numpy(self) -> bool:
+        """Whether outputs of `run` are NumPy arrays that are writable and own their memory: `to_numpy` has no work."""
+        return type(self).to_numpy is Executable.to_numpy
+
+    @property
     def reuses(self) -> tuple[tuple[int, int], ...]:
         """The outputs and inputs, in pairs, that an entry can let share memory: a subset of what was asked for."""
         return ()

@@ -71,6 +71,7 @@ def rewrite(
     exclude: frozenset[str] = frozenset(),
     journal: Journal | None = None,
     source_of: SourceOf = lambda name: None,
+    arrange: Callable[[FrozenGraph], FrozenGraph] = lambda frozen: frozen,
 ) -> FrozenGraph:
     """Run all phases over a graph, which is used up, and freeze it.
 
@@ -81,6 +82,7 @@ def rewrite(
         exclude: names of rules, passes and classes not to apply; "fold_constants" is folding.
         journal: is told everything.
         source_of: for messages the plugin that gave a rewrite, and how to do without it; None for core's own.
+        arrange: rearranges the program before it is lowered.
     Raises:
         PluginError: a plugin's rewrite has raised, which is the cause.
         RewriteError: the rules do not come to an end, or one changes a dtype or a rank.
@@ -92,7 +94,7 @@ def rewrite(
         index = _index(rules, mode, exclude)
     driver = _Driver(index, passes, supported, mode, exclude)
     driver.journal, driver.source_of = journal, source_of
-    return driver.run(graph)
+    return driver.run(graph, arrange)
 
 
 @final
@@ -181,7 +183,7 @@ class _Driver:
             self.failure = blamed(error, f"{what} {name}", *lines, ("plugin", source[0]), hint=source[1])
         return self.failure
 
-    def run(self, graph: FunctionGraph) -> FrozenGraph:
+    def run(self, graph: FunctionGraph, arrange: Callable[[FrozenGraph], FrozenGraph]) -> FrozenGraph:
         tried: dict[int, int] = {}
         journal = self.journal
         if journal is not None:
@@ -195,7 +197,7 @@ class _Driver:
             if journal is not None:
                 journal.ends_phase(graph, phase)
         with Span("freeze"):
-            frozen = graph.freeze()
+            frozen = arrange(graph.freeze())
         for one in self.lowerings:
             with Span(one.name):
                 before = frozen

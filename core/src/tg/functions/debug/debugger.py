@@ -14,7 +14,7 @@ import numpy as np
 
 from tg import plugin
 from tg.errors import DebugError, message
-from tg.functions.compile import imported, rewritten, Setting
+from tg.functions.compile import Setting, imported, rewritten
 from tg.functions.debug import backend, report
 from tg.functions.debug.promises import Difference, bits, broken, close, difference
 from tg.functions.debug.rounding import RUNS

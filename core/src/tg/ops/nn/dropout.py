@@ -7,11 +7,12 @@ float32 and halves, in float64 for float64. With it dropout is that of Flax and 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.errors import InputError, ShapeError, message
 from tg.graph.checks import Descriptor
 from tg.graph.nodes import Constant
+from tg.graph.op import Op
 from tg.ops.assumptions import required
 from tg.ops.elementwise.arithmetic import add, divide, multiply, subtract
 from tg.ops.elementwise.cast import cast_variable, widened
@@ -29,9 +30,36 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.lengths import Length
+    from tg.types.tensor_type import TensorType
 
 SATURATION: Final = -1.7580993408473766  # of SELU for -inf: - scale alpha
 KEY_HINT: Final = "tg.random.key(0) makes a key; tg.random.fold_in(key, step) one for each step"
+
+
+@final
+class DropoutMask(Op):
+    """The operand: a mask of what dropout leaves, said for those who must not draw one; importing removes it.
+
+    Shapes:
+        x (...) -> y (...)
+    """
+
+    only_derives = True  # it stays in graphs that ops hold
+    has_expansion = True
+    of_training = "a mask of dropout"
+
+    @property
+    def named_identity(self) -> str | None:
+        """No name: only an identity."""
+        return ""
+
+    def infer(self, x: TensorType) -> tuple[TensorType, ...]:
+        """The operand's type."""
+        return (x,)
+
+    def expansion(self, *inputs: Variable) -> Variable:
+        """The operand."""
+        return inputs[0]
 
 
 def dropout(x: Any, p: Any = 0.5, key: Any = None, training: bool = True) -> Variable:
@@ -110,7 +138,8 @@ def _kept_share(what: str, p: Any, dtype: str) -> Variable:
 
 
 def _mask(what: str, key: Any, keep: Variable, shape: Sequence[int | Length]) -> Variable:
-    return less(unit(packed_key(what, key), tuple(shape), keep.type.dtype), keep)
+    mask = less(unit(packed_key(what, key), tuple(shape), keep.type.dtype), keep)
+    return DropoutMask()(mask)  # type: ignore[no-any-return]
 
 
 def _of_channels(what: str, axes: int, x: Any, p: Any, key: Any, training: Any, layout: str | None) -> Variable:
@@ -210,6 +239,7 @@ def alpha_dropout(x: Any, p: float = 0.5, key: Any = None, training: bool = True
 
 FAMILY = Family(
     "nn/dropout",
+    ops=(DropoutMask,),
     functions=(dropout, dropout1d, dropout2d, dropout3d, alpha_dropout),
     module="nn",
 )

@@ -92,6 +92,8 @@ class BatchNorm(OfChannels):
         elements.
     """
 
+    of_training = "batch statistics of batch_norm"
+
     def infer(self, *types: TensorType) -> tuple[TensorType, ...]:
         """The types of x and of the parameters."""
         x, weight, bias = types

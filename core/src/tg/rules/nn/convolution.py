@@ -28,6 +28,8 @@ from tg.types.lengths import multiply as product
 from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tg.graph.function_graph import View
     from tg.graph.nodes import Apply, Variable
     from tg.types.lengths import Length
@@ -157,10 +159,14 @@ class Affine(NamedTuple):
         before = _known(multiply, self.before, self.scale)
         return before if self.after is None else _sum(before, self.after)
 
-    def written(self) -> Variable | None:
-        """The same with a scale and a shift at most, the scale in the kernel where that is cheaper; None: no gain."""
+    def written(self, is_fixed: Callable[[Variable], bool]) -> Variable | None:
+        """The same with a scale and a shift at most, the scale in the kernel where that is cheaper; None: no gain.
+
+        Args:
+            is_fixed: whether a value is the same in all calls.
+        """
         base, scale, shift = self.base, self.scale, self.shift()
-        if scale is not None and self._kernel_is_cheaper(scale):
+        if scale is not None and self._kernel_is_cheaper(scale, is_fixed):
             base, scale = self._scaled(scale), None
         steps = (scale is not None) + (shift is not None)
         if base is self.base and steps >= self.steps and not (self.divides and self.steps > 1):
@@ -168,10 +174,10 @@ class Affine(NamedTuple):
         y = base if scale is None else multiply(base, scale)
         return y if shift is None else add(y, shift)
 
-    def _kernel_is_cheaper(self, scale: Variable) -> bool:
-        """Whether the kernel and the scale are known, or the kernel is smaller than the result."""
+    def _kernel_is_cheaper(self, scale: Variable, is_fixed: Callable[[Variable], bool]) -> bool:
+        """Whether the kernel and the scale are the same in all calls, or the kernel is smaller than the result."""
         w = self.convolution.inputs[1]
-        if type(scale) is Constant and type(below_movements(w)[0]) is Constant:
+        if is_fixed(scale) and is_fixed(w):
             return True
         shapes: list[Any] = [w.type.shape, self.base.type.shape]
         if any(None in shape for shape in shapes):
@@ -242,7 +248,7 @@ def _folded(view: View) -> dict[int, Variable]:
                 del by_id[id(u)]
                 by_id[id(v)] = v, more
                 break
-    written = {key: affine.written() for key, (_, affine) in by_id.items() if affine.steps}
+    written = {key: affine.written(view.is_fixed) for key, (_, affine) in by_id.items() if affine.steps}
     return {key: y for key, y in written.items() if y is not None}
 
 
