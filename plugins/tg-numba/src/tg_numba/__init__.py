@@ -24,7 +24,7 @@ REFUSES = {
     "preallocate": "memory is the system's, taken by calls as they need it; memory={value} may limit it",
     "compile_options": "its text goes to LLVM's code generator, which has none; NUMBA_CPU_FEATURES names a processor's",
     "autotune": "how a loop is written follows from its operands and lengths; nothing is searched",
-    "static_shapes": "lengths are arguments of one module, which is no slower; tg.matrix('x', shape=(3, 4)) states them",
+    "static_shapes": "lengths are arguments of one module, no slower; tg.matrix('x', shape=(3, 4)) states them",
 }
 
 

@@ -19,7 +19,7 @@ REFUSES = {
     "preallocate": "its allocator has one setting for the process; PYTORCH_CUDA_ALLOC_CONF in the environment sets it",
     "autotune": "torch.backends.cudnn.benchmark is one for the process; mode='max-autotune-no-cudagraphs' with"
     " compile=True searches for kernels",
-    "static_shapes": "what it compiles is of one combination of shapes, always; with compile=False shapes do not matter",
+    "static_shapes": "what it compiles is of one combination of shapes; with compile=False shapes do not matter",
 }
 
 
