@@ -20,6 +20,7 @@ import tg
 from tg import turns
 from tg.functions import background, pool
 from tg.functions.compile import link
+from tg.link.linker import Executable
 from tg.plugin.records import Gap
 from tg.plugin.registry import Registry
 
@@ -270,7 +271,7 @@ def test_the_end_of_the_process_does_not_hang():
 # --- libraries that compile when they see shapes ---------------------------------------------------------------------
 
 
-class Late:
+class Late(Executable):
     """An executable that compiles for each shape, when it is let through; its arrays are its own."""
 
     compiles_shapes, compilations = True, ()
@@ -294,9 +295,6 @@ class Late:
 
     def to_native(self, array):
         return array.view(Native)
-
-    def entry(self, signature):
-        return None
 
     def source(self):
         return ""
