@@ -11,6 +11,7 @@ import pytest
 import tg
 from tg.functions.debug.promises import broken
 from tg.functions.debug.values import Values, tainted
+from tg.ops.elementwise.cast import cast_variable
 from tg.ops.shape import BroadcastTo
 from tg.plugin.records import Rewrites
 from tg.plugin.registry import Registry
@@ -99,7 +100,7 @@ BROKEN = [
 
 def first_broken(kind, before, after, at, dtype):
     inputs = [tg.vector(f"x{k}", dtype=dtype) for k in range(len(at))]
-    old, new = (tg.cast(fn(*inputs), dtype) for fn in (before, after))
+    old, new = (cast_variable(fn(*inputs), dtype) for fn in (before, after))
     arrays = [np.array([value, 1.5, 0.25] * 7, dtype) for value in at]
     return broken(kind, (old,), (new,), Values(inputs, arrays))
 

@@ -20,7 +20,7 @@ from tg.functions.shared import snapshots
 from tg.functions.structure import flatten
 from tg.gradient.api import grad, vjp
 from tg.graph.dims import named_type
-from tg.graph.freezing import only_derives
+from tg.graph.freezing import holds
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.nodes import Variable
 from tg.graph.traversal import sorted_applies, substitute
@@ -194,7 +194,8 @@ class _Traced:
 def _says_more(node: Apply) -> bool:
     """Whether a node says something of derivatives that its program does not have."""
     is_read = any(is_inexact(t.dtype) for t in node.types)
-    return (node.op.only_derives and is_read) or any(map(only_derives, node.op.inner_graphs()))
+    inner = node.op.inner_graphs()
+    return (node.op.only_derives and is_read) or any(holds(graph, lambda op: op.only_derives) for graph in inner)
 
 
 def _conjugated(v: Variable) -> Variable:

@@ -10,8 +10,11 @@ from tg.graph.nodes import Constant
 from tg.graph.traversal import sorted_applies
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tg.graph.function_graph import FunctionGraph
     from tg.graph.nodes import Apply
+    from tg.graph.op import Op
 
 
 def frozen_of(graph: FunctionGraph) -> FrozenGraph:
@@ -55,6 +58,8 @@ def origin_of(node: Apply) -> Origin:
     return Origin((node.loc,), node.loc.rules) if node.loc is not None else Origin()
 
 
-def only_derives(frozen: FrozenGraph) -> bool:
-    """Whether a graph, or one inside it, has an op that says something of derivatives alone."""
-    return any(node.op.only_derives or any(map(only_derives, node.op.inner_graphs())) for node in frozen.nodes)
+def holds(frozen: FrozenGraph, is_one: Callable[[Op], bool]) -> bool:
+    """Whether a graph, or one inside it, has an op of some kind."""
+    return any(
+        is_one(node.op) or any(holds(inner, is_one) for inner in node.op.inner_graphs()) for node in frozen.nodes
+    )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tg.errors import RewriteError, message
 from tg.graph.checks import Check
-from tg.graph.freezing import only_derives
+from tg.graph.freezing import holds
 from tg.graph.nodes import Constant, Variable, as_size_variable, describe_operands
 from tg.graph.op import Op
 from tg.graph.traversal import key_of, sorted_applies
@@ -36,7 +36,7 @@ def import_apply(graph: FunctionGraph, node: Apply, results: Sequence[Variable |
     operands = tuple([copies[id(v)] if id(v) in copies else imported(graph, v, copies) for v in node.inputs])
     identity = node.op.named_identity
     placement = None if graph.mesh is None or graph.keeps_derivatives else node.op.on_mesh(graph.mesh)
-    if placement is not None or (graph.keeps_derivatives and node.op.only_derives):
+    if placement is not None or (graph.keeps_derivatives and node.op.is_removed):
         outputs = _specialized(graph, node, operands, placement)
     elif identity is not None:
         outputs = operands[:1]
@@ -49,7 +49,7 @@ def import_apply(graph: FunctionGraph, node: Apply, results: Sequence[Variable |
         outputs = (graph.absorb(as_size_variable(graph.dims.length(node.op.named_length))),)
     elif node.op.stands_for is not None:
         outputs = _inlined(graph, node.op.stands_for, operands)
-    elif node.op.only_derives:
+    elif node.op.is_removed:
         outputs = _expanded(graph, node.op, operands)
     else:
         outputs = _specialized(graph, node, operands)
@@ -63,7 +63,7 @@ def import_apply(graph: FunctionGraph, node: Apply, results: Sequence[Variable |
 
 
 def _expanded(graph: FunctionGraph, op: Op, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
-    """The expansion of an op that differs from it in its derivative alone."""
+    """The expansion of an op that differs from it in its derivative, or to re-typing, alone."""
     expansion = op.expansion(*operands)
     outputs = expansion if isinstance(expansion, tuple) else (expansion,)
     values = (*operands, *graph.inputs)  # an expansion may ask for lengths of inputs
@@ -136,8 +136,8 @@ def imported(graph: FunctionGraph, v: Variable, copies: Copies) -> Variable:
 
 
 def _derived(graph: FunctionGraph, frozen: FrozenGraph) -> FrozenGraph:
-    """A graph that an op holds, without what is said of derivatives alone; itself where there is none."""
-    if not only_derives(frozen):
+    """A graph that an op holds, without what is said of derivatives or to re-typing alone; itself where none is."""
+    if not holds(frozen, lambda op: op.is_removed):
         return frozen
     inputs = [Variable(t, name=frozen.names.get(k)) for k, t in enumerate(frozen.input_types)]
     with Requirements():  # found again where it is imported

@@ -15,7 +15,7 @@ from tg.errors import InputError, NoRuleError, NotDifferentiable, message
 from tg.graph.nodes import apply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tg.graph.checks import Check, Descriptor
     from tg.graph.frozen import FrozenGraph
@@ -143,6 +143,7 @@ class Op(Frozen):
     has_effect: ClassVar[bool] = False  # does something besides its result: never computed when compiling
     only_derives: ClassVar[bool] = False  # says something of the derivative alone: importing a program removes it
     of_training: ClassVar[str] = ""  # what it is, in words, of an op that a program for inference never has
+    only_types: ClassVar[bool] = False  # says something to re-typing alone: importing a program removes it
     calls_python: ClassVar[bool] = False  # calls a Python function of NumPy arrays, which no compiled program can
 
     @property
@@ -181,6 +182,11 @@ class Op(Frozen):
     def stands_for(self) -> FrozenGraph | None:
         """For an op that importing replaces by a graph on its operands: the graph. None for other ops."""
         return None
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether importing a program puts the expansion in its place."""
+        return self.only_derives or self.only_types
 
     @property
     def inner_descriptors(self) -> tuple[Descriptor, ...]:
@@ -267,6 +273,10 @@ class Op(Frozen):
 
     def specialize(self, types: Sequence[TensorType]) -> Op:
         """This op for operands of these types: an op with inner graphs re-infers them."""
+        return self
+
+    def retyped(self, dtypes: Mapping[str, str]) -> Op:
+        """This op in a program that is re-typed: the dtypes in its fields replaced, those that the mapping has."""
         return self
 
     def inner_graphs(self) -> tuple[FrozenGraph, ...]:

@@ -19,6 +19,7 @@ INTEGERS: Final = (*SIGNED, *UNSIGNED)
 FLOATS: Final = ("float16", "bfloat16", "float32", "float64")
 COMPLEX: Final = ("complex64", "complex128")
 DTYPES: Final = (BOOL, *INTEGERS, *FLOATS, *COMPLEX)
+WIDE: Final = ("float64", "complex128")  # double precision: the dtypes that re-typing replaces
 
 _KNOWN: Final = frozenset(DTYPES)
 _FLOAT_SET: Final = frozenset(FLOATS)

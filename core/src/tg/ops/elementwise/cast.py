@@ -6,20 +6,21 @@ Anything to bool asks whether it differs from 0; complex to real takes the real 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
+from tg.callers import is_direct
 from tg.graph.nodes import Constant, Variable
 from tg.graph.op import Op
 from tg.ops.elementwise.facts import of_cast
 from tg.ops.family import Family
-from tg.types.dtypes import dtype_name, in_float32, is_complex, is_inexact, is_integer, numpy_dtype
+from tg.types.dtypes import WIDE, dtype_name, in_float32, is_complex, is_inexact, is_integer, numpy_dtype
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tg.types.lengths import Length
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 class Cast(Op):
     """The elements converted to `dtype`.
 
+    `origin` is for programs that are re-typed (`tg.functions.retyped`). A cast to 64 bits that a user has written is
+    "stated" and stays; the cotangent of such a one comes "back" to the dtype of the operand, and is re-typed with it.
+
     Shapes:
         x (...) -> y (...)
     Source:
@@ -35,7 +39,26 @@ class Cast(Op):
     """
 
     dtype: str
+    origin: Literal["", "stated", "back"] = ""
     pointwise = True
+
+    @property
+    def only_types(self) -> bool:  # type: ignore[override]
+        """Whether it has an origin."""
+        return bool(self.origin)
+
+    @property
+    def expands(self) -> bool:
+        """Whether it has an origin."""
+        return bool(self.origin)
+
+    def expansion(self, *inputs: Variable) -> Variable:
+        """The same cast, as tg makes one."""
+        return cast_variable(inputs[0], self.dtype)
+
+    def retyped(self, dtypes: Mapping[str, str]) -> Op:
+        """The cast to the new dtype, unless it is stated."""
+        return self if self.origin == "stated" else Cast(dtypes.get(self.dtype, self.dtype), self.origin)
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         """The same shape with the new dtype."""
@@ -56,6 +79,8 @@ class Cast(Op):
         (x,), (dy,) = inputs, cotangents
         if dy is None or not (is_inexact(x.type.dtype) and is_inexact(self.dtype)):
             return (None,)
+        if self.origin:  # also where both have one dtype: re-typed, they may not
+            return (Cast(x.type.dtype, "back" if self.origin == "stated" else "stated")(dy),)
         return (cast_variable(dy, x.type.dtype),)
 
     def length_value(
@@ -103,6 +128,8 @@ def widened(x: Variable) -> Variable:
 def cast(x: Any, dtype: object) -> Variable:
     """The elements of x converted to a dtype; NaN and what is out of range have declared results.
 
+    A cast to float64 or complex128 in a user's line stays where a backend's `dtype=` re-types the program.
+
     Raises:
         DtypeError: tg has no such dtype.
     Example:
@@ -110,7 +137,8 @@ def cast(x: Any, dtype: object) -> Variable:
         >>> tg.cast(tg.constant([1.7, float("nan"), 300.0]), "uint8").eval()
         array([  1,   0, 255], dtype=uint8)
     """
-    return cast_variable(as_variable(x), dtype_name(dtype))
+    v, name = as_variable(x), dtype_name(dtype)
+    return Cast(name, "stated")(v) if name in WIDE and is_direct() else cast_variable(v, name)  # type: ignore[no-any-return]
 
 
 FAMILY = Family("elementwise/cast", ops=(Cast,), functions=(cast,))
