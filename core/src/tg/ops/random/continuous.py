@@ -8,8 +8,10 @@ and what else is here differs by what the functions of elements differ.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, final
 
+from tg.errors import DtypeError, message
+from tg.graph.op import Op
 from tg.ops.elementwise.arithmetic import absolute, copysign, maximum, negative, sign
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import less
@@ -17,7 +19,7 @@ from tg.ops.elementwise.exponential import log, log1p
 from tg.ops.elementwise.special.error import erfinv
 from tg.ops.elementwise.trigonometric import tan
 from tg.ops.family import Family
-from tg.ops.random.keys import drawn_bits
+from tg.ops.random.keys import of_width, own_bits
 from tg.ops.random.parameters import (
     broadcast_parameters,
     floating_dtype,
@@ -26,9 +28,10 @@ from tg.ops.random.parameters import (
     shape_by_name,
 )
 from tg.ops.shape import broadcast_to
+from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tg.graph.nodes import Variable
     from tg.ops.random.parameters import Shape
@@ -62,26 +65,90 @@ WIDER: Final = {"float16": "float32", "bfloat16": "float32"}
 ROOT_2: Final = math.sqrt(2)
 
 
+@final
+class Unit(Op):
+    """Uniform numbers in [0, 1) of a dtype, of 64 random bits each; importing a program writes it out.
+
+    Shapes:
+        bits (...) -> y (...)
+    Dtypes:
+        uint64 in, `dtype` out.
+    """
+
+    dtype: str
+    pointwise = True
+    has_expansion = True
+    only_types = True
+
+    def retyped(self, dtypes: Mapping[str, str]) -> Op:
+        """Numbers of the new dtype, of the bits that it uses."""
+        return Unit(dtypes.get(self.dtype, self.dtype))
+
+    def infer(self, bits: TensorType) -> tuple[TensorType, ...]:
+        """The same shape with the dtype."""
+        if bits.dtype != "uint64":
+            raise DtypeError(message(f"Unit: found bits of {bits.dtype}, needed uint64"))
+        return (TensorType(self.dtype, bits.shape),)
+
+    def expansion(self, *inputs: Variable) -> Variable:
+        """As many of the bits as the dtype has places, over a power of two."""
+        form = FORMATS[self.dtype]
+        whole = of_width(inputs[0], form.bits) >> form.unused
+        return cast_variable(cast_variable(whole, form.whole), self.dtype) * 2.0**-form.places
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """They are finite, and none is below 0."""
+        return (("finite", "nonnegative"),)
+
+    def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
+        """None: bits have no derivative."""
+        return (None,)
+
+
+@final
+class UpFrom(Op):
+    """Uniform numbers in [least, 1), of those in [0, 1); importing a program writes it out.
+
+    `end` says the least of them by the dtype: the number that follows -1, the first one above 0 that is normal, or the
+    distance between two of those in [0, 1).
+
+    Shapes:
+        u (...) -> y (...)
+    """
+
+    end: Literal["minus_one", "zero", "place"]
+    pointwise = True
+    has_expansion = True
+    only_types = True
+
+    def infer(self, u: TensorType) -> tuple[TensorType, ...]:
+        """The type of the numbers."""
+        if u.dtype not in FORMATS:
+            raise DtypeError(message(f"UpFrom: found {u.dtype}, needed a real floating dtype"))
+        return (u,)
+
+    def expansion(self, *inputs: Variable) -> Variable:
+        """The numbers scaled and moved; what rounding takes below the least is the least."""
+        (u,) = inputs
+        form = FORMATS[u.type.dtype]
+        ends = {"minus_one": 2.0 ** -(form.places + 1) - 1, "zero": 2.0**form.least, "place": 2.0**-form.places}
+        least = ends[self.end]
+        return maximum(u * (1 - least) + least, least)
+
+
 def unit(packed: Variable, shape: Shape, dtype: str) -> Variable:
     """Uniform numbers in [0, 1), of a key that is one uint64."""
-    form = FORMATS[dtype]
-    whole = drawn_bits(packed, shape, form.bits) >> form.unused
-    return cast_variable(cast_variable(whole, form.whole), dtype) * 2.0**-form.places
-
-
-def _up_from(least: float, u: Variable) -> Variable:
-    """Uniform numbers in [least, 1), of those in [0, 1)."""
-    return maximum(u * (1 - least) + least, least)
+    return Unit(dtype)(own_bits(packed, shape))  # type: ignore[no-any-return]
 
 
 def _symmetric(u: Variable) -> Variable:
-    """Uniform numbers in (-1, 1): they begin with the number that follows -1."""
-    return _up_from(2.0 ** -(FORMATS[u.type.dtype].places + 1) - 1, u)
+    """Uniform numbers in (-1, 1)."""
+    return UpFrom("minus_one")(u)  # type: ignore[no-any-return]
 
 
 def _positive(u: Variable) -> Variable:
-    """Uniform numbers in (0, 1): the least normal number in place of 0."""
-    return _up_from(2.0 ** FORMATS[u.type.dtype].least, u)
+    """Uniform numbers in (0, 1)."""
+    return UpFrom("zero")(u)  # type: ignore[no-any-return]
 
 
 def _wide(u: Variable) -> Variable:
@@ -115,7 +182,7 @@ def standard_gumbel_of(u: Variable) -> Variable:
 
 def standard_cauchy_of(u: Variable) -> Variable:
     """Of uniform numbers in [0, 1)."""
-    t = _up_from(2.0 ** -FORMATS[u.type.dtype].places, u)
+    t = UpFrom("place")(u)
     return tan(_wide(t - 0.5) * math.pi)
 
 
@@ -281,6 +348,7 @@ def bernoulli(key: Any, p: Any = 0.5, *, shape: Any = None) -> Variable:
 
 FAMILY = Family(
     "random/continuous",
+    ops=(Unit, UpFrom),
     functions=(uniform, normal, exponential, laplace, logistic, gumbel, cauchy, bernoulli),
     module="random",
 )

@@ -123,7 +123,11 @@ def own_bits(packed: Variable, shape: Shape) -> Variable:
 
 def drawn_bits(packed: Variable, shape: Shape, dtype: str) -> Variable:
     """The bits of a key that is one uint64."""
-    whole = _at_places(packed, shape)
+    return of_width(_at_places(packed, shape), dtype)
+
+
+def of_width(whole: Variable, dtype: str) -> Variable:
+    """Fewer random bits of 64."""
     return whole if dtype == "uint64" else cast_variable(whole ^ whole >> 32, dtype)
 
 
