@@ -17,6 +17,7 @@ from tg.graph.op import Op
 from tg.plugin.options import general_options
 from tg.plugin.records import General
 from tg.plugin.registry import AUTO, FALLBACK
+from tg.types.dtypes import FLOATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -43,6 +44,12 @@ class BackendChoice:
     general: General = NONE_SET
     auto: tuple[tuple[str, Any], ...] | None = None  # None: the backend was named
     passed_over: PassedOver = dataclasses.field(default=(), compare=False)
+
+    @property
+    def dtypes(self) -> Mapping[str, str]:
+        """The dtypes that others take the places of where a program is re-typed."""
+        dtype = self.general.dtype
+        return {} if dtype in (None, "float64") else {"float64": dtype, "complex128": "complex64"}
 
     def __reduce__(self) -> tuple[object, ...]:
         if self.auto is None:
@@ -76,6 +83,9 @@ def _valid(record: Backend, options: Mapping[str, Any]) -> tuple[General, Any]:
         OptionError: an option that neither has, or a value it cannot have.
     """
     general, own = general_options(record, options)
+    if general.dtype is not None and record.dtypes and general.dtype not in record.dtypes:
+        text = f"backend {record.name!r}: option dtype: found {general.dtype!r}, which it does not have"
+        raise OptionError(message(text, ("dtypes", ", ".join(name for name in FLOATS if name in record.dtypes))))
     return general, plugin.validate_options(record, own, plugin.registry().backends_with_option)
 
 

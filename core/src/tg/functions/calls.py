@@ -59,16 +59,17 @@ class Calls:
 
     def fresh(self, outputs: Sequence[Any], program: Program) -> list[Value]:
         """The new values of the shared variables among the outputs of a program."""
-        request, values = self.request, []
+        request, form, values = self.request, program.form, []
         for k, target in enumerate(request.targets, request.count):
-            values.append(Value(None, program.backend, outputs[k], program.executable.to_numpy))
+            to_numpy = form.back.get(target.type.dtype, form.to_numpy)
+            values.append(Value(None, form.key, outputs[k], to_numpy))
             target.check(values[-1], None if isinstance(request.results, Unparsed) else request.results[k].loc)
         return values
 
     def find_nonfinite(self, args: Sequence[Any], kwargs: dict[str, Any]) -> NonFinite | None:
         """The node that first makes a NaN or an infinity which reaches a result of a call; None if none does."""
         values, held = self.request.taken(args, kwargs)
-        return self._watch.find(self.request.ones(values, held), [*values, *(v.numpy for v in held)])
+        return self._watch.find(self.request.ones(values, held), [*values, *self.request.arrays(held)])
 
     @functools.cached_property
     def _watch(self) -> Watch:
@@ -147,12 +148,12 @@ class Calls:
             if status:
                 raise program.descriptors[status[0] - 1].build(status[1:])
             if self._is_watched:
-                operands = [*values, *(v.numpy for v in held)]
+                operands = [*values, *request.arrays(held)]
                 self._watch.finished(request.ones(values, held), operands, program, outputs)
         except Exception as error:
             is_own = isinstance(error, DebugError | Declined | NonFiniteError | PluginError)
             if request.options.mode == "debug" and not is_own:
-                self._watch.failed(request.ones(values, held), [*values, *(v.numpy for v in held)])
+                self._watch.failed(request.ones(values, held), [*values, *request.arrays(held)])
             error.add_note(f"  while running {self.programs!r} with {request.described(values, held)}")
             raise
         return self._shown(program, outputs, main), self.fresh(outputs, program) if request.targets else []

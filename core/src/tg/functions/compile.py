@@ -9,6 +9,7 @@ from tg import plugin
 from tg.errors import NoRuleError, PluginError, TgError, blamed, message
 from tg.functions.precision import change_precision
 from tg.functions.remembered import is_of, remembered
+from tg.functions.shared import Form, in_dtypes
 from tg.graph.collector import paused
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.op import Op
@@ -49,6 +50,7 @@ class Program(NamedTuple):
     executable: Executable
     checked: FrozenGraph
     backend: str  # whose arrays it gives
+    form: Form  # of the values of shared variables
 
     @property
     def descriptors(self) -> tuple[Descriptor, ...]:
@@ -84,6 +86,10 @@ class Setting(NamedTuple):
     def rewrite_mode(self) -> str:
         """The mode of rewriting: that of debugging is the default one."""
         return "default" if self.mode == "debug" else self.mode
+
+    def form(self, backend: str, executable: Executable) -> Form:
+        """The form of the values that a program of a backend takes and gives."""
+        return Form.of(backend, executable, self.choice.dtypes)
 
 
 def compile_expression(
@@ -218,7 +224,7 @@ def _linked(frozen: FrozenGraph, setting: Setting) -> Program:
         executable = _executable(linker, linked, request)
         if setting.fixed:
             executable = _bound(executable, frozen, setting, held)
-    return Program(frozen, executable, checked, setting.choice.name)
+    return Program(frozen, executable, checked, setting.choice.name, setting.form(setting.choice.name, executable))
 
 
 def _evaluated(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, list[Any]]:
@@ -228,14 +234,17 @@ def _evaluated(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, list
     with Span("evaluation"):
         first = setting.first_fixed(frozen.arity)
         division = divided(frozen, first)
-        return division.late, division.values([s.snapshot.numpy for s in setting.fixed], first)
+        return division.late, division.values(
+            [in_dtypes(s.snapshot.numpy, setting.choice.dtypes) for s in setting.fixed], first
+        )
 
 
 def _bound(executable: Executable, frozen: FrozenGraph, setting: Setting, held: list[Any]) -> Executable:
     """An executable of a part that runs in each call, with the values that no call gives, of which it takes over."""
-    for k, value in enumerate(held):
-        held[k] = executable.to_native(value)  # one after the other: what it is made of is freed
-    return Bound(executable, setting.first_fixed(frozen.arity), held)
+    first = setting.first_fixed(frozen.arity)
+    for k, value in enumerate(held):  # one after the other: what it is made of is freed
+        held[k] = executable.laid_out(executable.to_native(value), first + k)
+    return Bound(executable, first, held)
 
 
 def _executable(linker: Linker, graph: FrozenGraph, request: Request) -> Executable:
@@ -269,7 +278,7 @@ def interpreted(frozen: FrozenGraph, setting: Setting) -> Program:
     executable: Executable = PerformExecutable(late)
     if setting.fixed:
         executable = _bound(executable, frozen, setting, held)
-    return Program(frozen, executable, late, REFERENCE)
+    return Program(frozen, executable, late, REFERENCE, setting.form(REFERENCE, executable))
 
 
 def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Request, FrozenGraph]:

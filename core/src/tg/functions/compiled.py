@@ -216,9 +216,9 @@ class Function:
         """
         from tg.functions.inference import for_inference
 
-        request = for_inference(self.request)
-        choice = self.programs.choice
-        return Function(dataclasses.replace(request, options=dataclasses.replace(request.options, choice=choice)))
+        request = for_inference(self.request.written or self.request)
+        options = dataclasses.replace(request.options, choice=self.programs.choice)
+        return Function(dataclasses.replace(request, options=options).retyped)
 
     def __reduce__(self) -> tuple[object, ...]:
         from tg.functions.pickled import reduced

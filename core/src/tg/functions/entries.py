@@ -95,13 +95,14 @@ def _updating(calls: Calls, programs: Sequence[Program]) -> Callable[..., Any] |
 
 def _natives_for(program: Program, first: int) -> Callable[[Sequence[Value]], list[Any]]:
     """A function that gives values as the arrays of the backend, for the inputs from `first` on."""
-    executable, backend = program.executable, program.backend
+    form = program.form
+    key = form.key
 
     def at_hand(held: Sequence[Value]) -> list[Any]:
         try:
-            return [v.natives[backend] for v in held]
+            return [v.natives[key] for v in held]
         except KeyError:
-            return natives(held, backend, executable, first)
+            return natives(held, form, first)
 
     return at_hand
 

@@ -12,6 +12,7 @@ from tg.functions.compiled import Function
 from tg.functions.excluded import excluded
 from tg.functions.explanation import Explanation
 from tg.functions.jit import Jitted
+from tg.functions.retyped import retyped, stand_in
 from tg.functions.structure import flatten
 from tg.graph.nodes import Variable
 from tg.graph.traversal import inputs_of
@@ -60,4 +61,7 @@ def explain(
     leaves, _ = flatten(expression)
     inputs = inputs_of(leaves) if outputs is None else [value] if isinstance(value, Variable) else list(value)
     names = excluded(config.exclude if exclude is None else exclude, choice.name)
+    if choice.dtypes:
+        variables = [stand_in(v, choice.dtypes) for v in inputs]
+        inputs, leaves = variables, retyped(inputs, variables, leaves, choice.dtypes)
     return Explanation(inputs, leaves, (), Setting(choice, mode or config.mode, names, "expression"))

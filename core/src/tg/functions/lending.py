@@ -149,23 +149,23 @@ def updated(
 
 def _is_alone(old: Sequence[Any], place: int, program: Program) -> bool:
     """Whether only the loan and its caller refer to a value, which has an array of its own; made writable then."""
-    backend, natives = program.backend, old[place].natives
-    if backend not in natives:
-        old[place].native(backend, program.executable)
-    if type(natives[backend]) is not np.ndarray or not COUNTS_ARE_EXACT:
+    key, natives = program.form.key, old[place].natives
+    if key not in natives:
+        old[place].native(program.form)
+    if type(natives[key]) is not np.ndarray or not COUNTS_ARE_EXACT:
         return False
-    flags = natives[backend].flags.num
-    if not flags & OWNED or _references(old, place, backend) > ALONE + 1:
+    flags = natives[key].flags.num
+    if not flags & OWNED or _references(old, place, key) > ALONE + 1:
         return False
     if not flags & WRITABLE:  # somebody has looked at it
-        natives[backend].flags.writeable = True
+        natives[key].flags.writeable = True
     return True
 
 
-def _references(old: Sequence[Any], place: int, backend: str) -> int:
+def _references(old: Sequence[Any], place: int, key: str) -> int:
     """The number of references to a value and to its array, other than from the value itself."""
     value = old[place]
-    array = value.natives[backend]
+    array = value.natives[key]
     own = int(value.array is array)
     for name in value.natives:
         own += value.natives[name] is array

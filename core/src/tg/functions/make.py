@@ -134,7 +134,7 @@ def function(
     donated = donated_places(donate, given_inputs)
     parts = tuple(given_inputs), tuple(sources), tuple(results), tuple(targets), structure
     request = Request(*parts, options, default_values, donated, nesting)
-    return Function(for_inference(request) if inference else request)
+    return Function((for_inference(request) if inference else request).retyped)
 
 
 def evaluate(expression: Any, values: Mapping[Variable | str, Any] | None = None, **options: Any) -> Any:

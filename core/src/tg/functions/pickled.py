@@ -22,6 +22,7 @@ from tg import plugin
 from tg.errors import InputError, message
 from tg.functions.remembered import note_pickled
 from tg.functions.request import Request
+from tg.functions.retyped import stand_in
 from tg.functions.show import parse
 from tg.functions.unparsed import Unparsed
 from tg.graph.dims import named_type
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tg.functions.compiled import Function
+    from tg.functions.request import Options
     from tg.functions.shared import Shared
 
 KEPT: Final = 16
@@ -64,7 +66,7 @@ def reduced(f: Function) -> tuple[object, ...]:
     text = text_of(request)
     _functions[_key(text.digest)] = f
     if is_new:
-        unparsed = _unparsed(text, len(request.results), request.inputs, request.sources)
+        unparsed = _unparsed(text, len(request.results), request.variables)
         for ones, program in programs.by_pattern.items():
             if program.backend == f.backend:
                 note_pickled(unparsed, program.graph, ones, programs.setting)
@@ -129,8 +131,16 @@ def restored(
         if not sources and not targets and sum(array.nbytes for array in constants.values()) <= LARGE:
             _recent.append(f)
         return f
-    results = _unparsed(text, len(like.request.results), like.request.inputs, sources)
-    request = dataclasses.replace(like.request, sources=tuple(sources), results=results, targets=tuple(targets))
+    stand_ins = _stand_ins(sources, like.request.options)
+    results = _unparsed(text, len(like.request.results), [*like.request.inputs, *(stand_ins or sources)])
+    request = dataclasses.replace(
+        like.request,
+        sources=tuple(sources),
+        results=results,
+        targets=tuple(targets),
+        stand_ins=stand_ins,
+        written=None,
+    )
     _texts[request] = text
     return make(request, like=like.programs)
 
@@ -139,20 +149,27 @@ def restored(
 def _compiled(make: type[Function], text: Text, sources: Sequence[Shared], targets: Sequence[Shared]) -> Function:
     _, inputs, rest, count, *_ = pickle.loads(text.data)  # noqa: S301 (a part of a pickle)
     variables = tuple(Variable(t, name=name) for t, name in inputs)
-    results = _unparsed(text, count, variables, sources)
-    request = Request(variables, tuple(sources), results, tuple(targets), *rest)
+    stand_ins = _stand_ins(sources, rest[1])
+    results = _unparsed(text, count, [*variables, *(stand_ins or sources)])
+    request = Request(variables, tuple(sources), results, tuple(targets), *rest, stand_ins=stand_ins)
     _texts[request] = text
     return make(request)
 
 
-def _unparsed(text: Text, count: int, inputs: Sequence[Variable], sources: Sequence[Shared]) -> Unparsed:
+def _stand_ins(sources: Sequence[Shared], options: Options) -> tuple[Variable, ...]:
+    """The variables for shared ones in a function that was re-typed; none for another."""
+    dtypes = options.choice.dtypes
+    return tuple(stand_in(s, dtypes) for s in sources) if dtypes else ()
+
+
+def _unparsed(text: Text, count: int, inputs: Sequence[Variable]) -> Unparsed:
     """The results of a text over these variables."""
 
     def over(variables: Sequence[Variable]) -> Sequence[Variable]:
         program, *_ = pickle.loads(text.data)  # noqa: S301 (a part of a pickle)
         return parse(program, text.constants).instantiate(variables)
 
-    return Unparsed(text.digest, text.constants, count, [*inputs, *sources], over)
+    return Unparsed(text.digest, text.constants, count, inputs, over)
 
 
 def table(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> FrozenGraph:

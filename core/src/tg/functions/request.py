@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Final, final
 from tg.functions.arguments import pairs_of, swaps
 from tg.functions.binding import Binding
 from tg.functions.compile import Setting
+from tg.functions.retyped import retyped, stand_in
 from tg.functions.shared import claim_of, natives, snapshots
 from tg.graph.dims import tied
 from tg.graph.traversal import substitute
+from tg.ops.elementwise.cast import cast_variable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,11 +72,13 @@ class Request:
     defaults: Mapping[int, Any] = dataclasses.field(default_factory=dict)
     donated: frozenset[int] = frozenset()
     nesting: Nesting | None = None
+    stand_ins: tuple[Variable, ...] = ()  # for the sources in the results, where these are re-typed
+    written: Request | None = None  # the same before it was re-typed, of which copies are made
 
     # all else follows
     live: tuple[Shared, ...] = dataclasses.field(init=False)  # the sources that may have another value in each call
     fixed: tuple[Shared, ...] = dataclasses.field(init=False)  # the others, which come behind them
-    variables: tuple[Variable, ...] = dataclasses.field(init=False)  # of its programs: inputs, then sources
+    variables: tuple[Variable, ...] = dataclasses.field(init=False)  # of its programs: inputs, then those of sources
     count: int = dataclasses.field(init=False)  # of results that a call gives
     binding: Binding = dataclasses.field(init=False)
     open: Ones = dataclasses.field(init=False)  # axes whose lengths are unknown: a variable's place, and a number
@@ -83,7 +87,7 @@ class Request:
 
     def __post_init__(self) -> None:
         live, fixed = (tuple(s for s in self.sources if s.is_fixed is which) for which in (False, True))
-        variables = (*self.inputs, *live, *fixed)
+        variables = (*self.inputs, *(self.stand_ins or (*live, *fixed)))
         axes = [(k, axis, n) for k, v in enumerate(variables) for axis, n in enumerate(v.type.shape)]
         derived = {
             "live": live,
@@ -123,7 +127,29 @@ class Request:
     def given(self, program: Program, values: Sequence[Any], held: Sequence[Value]) -> list[Any]:
         """The arrays that a call gives a program: for the inputs, and as the backend has them for the live sources."""
         live = held[: len(self.live)]
-        return [*values, *natives(live, program.backend, program.executable, len(values))]
+        return [*values, *natives(live, program.form, len(values))]
+
+    @property
+    def retyped(self) -> Request:
+        """The same with dtypes replaced as the option `dtype` of its backend says."""
+        dtypes = self.options.choice.dtypes
+        if not dtypes:
+            return self
+        variables = [stand_in(v, dtypes) for v in self.variables]
+        results = retyped(self.variables, variables, self.results, dtypes)
+        kinds = [dtypes.get(t.type.dtype, t.type.dtype) for t in self.targets]
+        results[self.count :] = map(cast_variable, results[self.count :], kinds)
+        count = len(self.inputs)
+        inputs = tuple(variables[:count])
+        defaults = {k: v.astype(inputs[k].type.numpy_dtype) for k, v in self.defaults.items()}
+        return dataclasses.replace(
+            self,
+            inputs=inputs,
+            results=tuple(results),
+            defaults=defaults,
+            stand_ins=tuple(variables[count:]),
+            written=self,
+        )
 
     def copied(self, swap: Any, choice: BackendChoice, name: str) -> Request:
         """The same for a backend, under a name, with shared variables exchanged, as sources and as targets.
@@ -131,14 +157,23 @@ class Request:
         Raises:
             InputError: what is exchanged is not shared, not of this request, or of another dtype or rank.
         """
+        if self.written is not None:
+            return self.written.copied(swap, choice, name)
         pairs = swaps(pairs_of(swap, "copy: swap"), (*self.live, *self.targets))
-        return dataclasses.replace(
+        copy = dataclasses.replace(
             self,
             sources=tuple(pairs.get(id(s), s) for s in self.sources),
             results=tuple(substitute(self.results, pairs)),
             targets=tuple(pairs.get(id(t), t) for t in self.targets),
             options=dataclasses.replace(self.options, choice=choice, name=name),
         )
+        return copy.retyped
+
+    def arrays(self, held: Sequence[Value]) -> list[Any]:
+        """The values of the sources as arrays of NumPy, as the programs have them."""
+        if not self.stand_ins:
+            return [v.numpy for v in held]
+        return [v.numpy.astype(s.type.numpy_dtype, copy=False) for v, s in zip(held, self.stand_ins, strict=True)]
 
     def leaves(self, args: Sequence[Any]) -> Sequence[Any]:
         """The arguments of a call by position, those in structures leaf by leaf."""

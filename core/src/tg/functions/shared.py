@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import operator
 from itertools import count, repeat
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.errors import InputError, ShapeError, message
 from tg.functions.convert import to_array
 from tg.graph.dims import named_type
 from tg.graph.nodes import Variable
 from tg.turns import Claim, alone
+from tg.types.dtypes import dtype_name, numpy_dtype
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import constant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
@@ -37,11 +38,46 @@ PATIENCE: Final = 100  # updates that do not overwrite a value after a reader ha
 _has: Final = operator.attrgetter("has")
 
 
+class Form(NamedTuple):
+    """The arrays in which programs take and give values of shared variables.
+
+    Programs that are re-typed have values of 64 bits in another dtype, and a form of their own. It is the border: a
+    value is converted when the first of them reads it, and back when somebody reads what one of them gave.
+    """
+
+    key: str  # of its arrays in `Value.natives`
+    to_native: Callable[[np.ndarray[Any, Any]], Any]
+    to_numpy: Callable[[Any], np.ndarray[Any, Any]]
+    laid_out: Callable[[Any, int], Any]
+    back: Mapping[str, Callable[[Any], np.ndarray[Any, Any]]]
+    """In place of `to_numpy`, by the dtype of the variable."""
+
+    @classmethod
+    def of(cls, backend: str, executable: Executable, dtypes: Mapping[str, str]) -> Form:
+        """The form of a backend's programs in which these dtypes are replaced by others."""
+        if not dtypes:
+            return cls(backend, executable.to_native, executable.to_numpy, executable.laid_out, {})
+
+        def to_native(array: np.ndarray[Any, Any]) -> Any:
+            return executable.to_native(in_dtypes(array, dtypes))
+
+        def to(dtype: str) -> Callable[[Any], np.ndarray[Any, Any]]:
+            return lambda native: executable.to_numpy(native).astype(numpy_dtype(dtype))
+
+        key = " ".join([backend, *dtypes.values()])
+        back = {dtype: to(dtype) for dtype in dtypes}
+        return cls(key, to_native, executable.to_numpy, executable.laid_out, back)
+
+    def has_all_of(self, array: np.ndarray[Any, Any]) -> bool:
+        """Whether its arrays have every digit of one of NumPy."""
+        return dtype_name(array.dtype) not in self.back
+
+
 @final
 class Value:
     """One immutable value: as a NumPy array, as a backend's array, or both.
 
-    `array` is NumPy's, None where only a backend has one; `natives` are the backends' by their names.
+    `array` is NumPy's, None where only a backend has one; `natives` are the backends' by the keys of their forms.
     """
 
     __slots__ = ("_to_numpy", "array", "natives", "shape")
@@ -49,12 +85,12 @@ class Value:
     def __init__(
         self,
         numpy: np.ndarray[Any, Any] | None,
-        backend: str = "",
+        key: str = "",
         native: Any = None,
         to_numpy: Callable[[Any], np.ndarray[Any, Any]] | None = None,
     ) -> None:
         self.array = numpy
-        self.natives: dict[str, Any] = {} if native is None else {backend: native}
+        self.natives: dict[str, Any] = {} if native is None else {key: native}
         self._to_numpy = to_numpy
         self.shape: tuple[int, ...] = tuple(numpy.shape if numpy is not None else native.shape)
 
@@ -75,24 +111,24 @@ class Value:
         array = self.array
         return int(next(iter(self.natives.values())).nbytes if array is None else array.nbytes)
 
-    def native(self, backend: str, executable: Executable) -> Any:
-        """The value as the array of a backend, for which NumPy's is given up where it is large."""
-        value = self.natives.get(backend)
+    def native(self, form: Form) -> Any:
+        """The value as an array of a form, for which NumPy's is given up where it is large."""
+        value = self.natives.get(form.key)
         if value is None:
             array = self.numpy
-            value = self.natives[backend] = executable.to_native(array)
-            is_first = next(iter(self.natives)) == backend and self._to_numpy is None
-            if is_first and value is not array and array.nbytes >= LARGE:
-                self._to_numpy = executable.to_numpy  # before it is needed
+            value = self.natives[form.key] = form.to_native(array)
+            is_first = next(iter(self.natives)) == form.key and self._to_numpy is None
+            if is_first and value is not array and array.nbytes >= LARGE and form.has_all_of(array):
+                self._to_numpy = form.to_numpy  # before it is needed
                 self.array = None
         return value
 
-    def laid_out(self, backend: str, executable: Executable, place: int) -> Any:
+    def laid_out(self, form: Form, place: int) -> Any:
         """The same as it lies on devices where an input of a program wants it, by its place; it is kept so."""
-        value = self.native(backend, executable)
-        laid = executable.laid_out(value, place)
+        value = self.native(form)
+        laid = form.laid_out(value, place)
         if laid is not value:
-            self.natives[backend] = laid
+            self.natives[form.key] = laid
         return laid
 
 
@@ -185,9 +221,15 @@ def snapshots(variables: Sequence[Shared]) -> list[Value]:
                 loan.turn.wait()
 
 
-def natives(values: Sequence[Value], backend: str, executable: Executable, first: int) -> list[Any]:
-    """Values as the arrays of a backend, for the inputs of a program from `first` on."""
-    return [v.laid_out(backend, executable, k) for k, v in enumerate(values, first)]
+def natives(values: Sequence[Value], form: Form, first: int) -> list[Any]:
+    """Values as the arrays of a form, for the inputs of a program from `first` on."""
+    return [v.laid_out(form, k) for k, v in enumerate(values, first)]
+
+
+def in_dtypes(array: np.ndarray[Any, Any], dtypes: Mapping[str, str]) -> np.ndarray[Any, Any]:
+    """An array in the dtype that takes the place of its own; itself where none does."""
+    dtype = dtypes.get(dtype_name(array.dtype))
+    return array if dtype is None else array.astype(numpy_dtype(dtype))
 
 
 def store(variables: Sequence[Shared], values: Sequence[Value | Loan]) -> None:

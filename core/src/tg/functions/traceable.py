@@ -88,8 +88,9 @@ def _held(f: Function) -> Programs:
 
 def _alike(programs: Programs, name: str, inputs: Sequence[Variable], results: Sequence[Variable]) -> Programs:
     """Programs of other results, compiled as these are, of the values that shared variables have now."""
-    sources = programs.request.sources
-    values = {id(s): constant(v.numpy, name=s.name) for s, v in zip(sources, snapshots(sources), strict=True)}
+    request = programs.request
+    variables, arrays = request.variables[len(request.inputs) :], request.arrays(snapshots(request.sources))
+    values = {id(v): constant(array, name=v.name) for v, array in zip(variables, arrays, strict=True)}
     results = substitute(results, values)
     options = dataclasses.replace(
         programs.request.options, choice=programs.choice, name=name, nan_guard=False, native=True, compile="now"

@@ -29,6 +29,7 @@ class Bound(Executable):
     def __init__(self, inner: Executable, count: int, held: Sequence[Any]) -> None:
         self._inner, self._count, self._held = inner, count, tuple(held)
         self.to_numpy, self.to_native = inner.to_numpy, inner.to_native  # type: ignore[method-assign]
+        self.laid_out = inner.laid_out  # type: ignore[method-assign]
         self.is_spread = inner.is_spread  # type: ignore[method-assign]
 
     @property

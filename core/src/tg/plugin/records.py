@@ -59,6 +59,9 @@ ARRAY = RuleProtocol("array", 2)
 class General:
     """The options that core itself honours, so that they mean the same on every backend."""
 
+    dtype: Literal["float16", "bfloat16", "float32", "float64"] | None = option(
+        None, "the dtype in place of float64 in programs, whose complex128 is complex64 then; None: all stays"
+    )
     amp: Half | None = option(None, "mixed precision: the dtype of float32 contractions, their operands and results")
     precision: Precision = option(
         "highest", "the algorithm of float32 contractions, whose operands and results are float32"
