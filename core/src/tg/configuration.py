@@ -18,6 +18,12 @@ from tg.errors import OptionError, message
 
 MODES = ("default", "strict", "finite", "off", "debug")
 COMPILES = ("now", "background")
+DTYPES = (None, "float16", "bfloat16", "float32", "float64")
+VALUES: Final[dict[str, tuple[str | None, ...]]] = {
+    "mode": MODES,
+    "compile": COMPILES,
+    "dtype": DTYPES,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +40,7 @@ class Config:
     nan_guard: bool = False  # whether a call whose results have a NaN or an infinity names the node that made it
     compile: str = "now"  # "background": calls are answered by the reference until native code is ready
     remember: bool = True  # whether rewritten programs are kept on disk beside what backends compile
+    dtype: str | None = None  # of what is made where no dtype is said; None: float64, of weights of networks float32
     specializations: int = 16  # how many patterns of length-1 dimensions a function compiles before it refuses
 
 
@@ -50,6 +57,14 @@ def current() -> Config:
 def chosen() -> Config | None:
     """The configuration that a `with` block has set here; None where the environment decides."""
     return _CURRENT.get()
+
+
+def float_dtype(unset: str = "float64") -> str:
+    """The floating dtype of what is made where no dtype is said; `unset` where the configuration has none."""
+    config = _CURRENT.get()
+    if config is None and "TG_DTYPE" not in os.environ:
+        return unset
+    return (config or _from_environment()).dtype or unset
 
 
 @final
@@ -111,12 +126,11 @@ def _replace(base: Config, changes: dict[str, Any]) -> Config:
             hint = f"{near[0]} exists" if near else None
             line = ("options", ", ".join(fields))
             raise OptionError(message(f"config: unknown option {name!r}", line, hint=hint))
-        needed = type(getattr(base, name))
-        if type(value) is not needed:
+        known_values, needed = VALUES.get(name), type(fields[name].default)
+        if known_values is None and type(value) is not needed:
             raise OptionError(message(f"config: {name}: found {value!r}, needed {needed.__name__}"))
-        known_values = {"mode": MODES, "compile": COMPILES}.get(name)
-        if known_values is not None and value not in known_values:
-            text = f"config: {name}: found {value!r}, needed one of {', '.join(known_values)}"
+        if known_values is not None and not any(type(value) is type(v) and value == v for v in known_values):
+            text = f"config: {name}: found {value!r}, needed one of {', '.join(map(str, known_values))}"
             hint = "backend= says what runs a function" if name == "mode" else None
             raise OptionError(message(text, hint=hint))
     return dataclasses.replace(base, **changes)

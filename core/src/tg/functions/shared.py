@@ -21,7 +21,7 @@ from tg.graph.nodes import Variable
 from tg.turns import Claim, alone
 from tg.types.dtypes import dtype_name, numpy_dtype
 from tg.types.tensor_type import TensorType
-from tg.variables.conversion import constant
+from tg.variables.conversion import constant, number_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -255,7 +255,7 @@ def shared(
     Args:
         shape: the lengths that stay fixed, or have names; all may change unless given.
     Dtypes:
-        that of the value, or `dtype`.
+        that of the value, or `dtype`; of Python floats that of `tg.config(dtype=…)`.
     Raises:
         InputError: the value is not an array of numbers.
     Example:
@@ -267,7 +267,7 @@ def shared(
     """
     if name is not None and not isinstance(name, str):
         raise InputError(message(f"shared: name: found {name!r}, needed a string"))
-    array = constant(value, dtype).data
+    array = constant(value, number_dtype(value) if dtype is None else dtype).data
     lengths = (None,) * array.ndim if shape is None else tuple(shape)
     kind = TensorType(array.dtype, lengths)
     fixed = [n if type(n) is int else m for n, m in zip(kind.shape, array.shape, strict=False)]

@@ -73,7 +73,7 @@ class RandomStream:
 
     # --- uniform numbers, integers and orders ----------------------------------------------------------------------
 
-    def random(self, size: Any = None, dtype: object = "float64") -> Variable:
+    def random(self, size: Any = None, dtype: object = None) -> Variable:
         """Uniform numbers in [0, 1)."""
         return continuous.uniform(self.key(), shape=_shape(size), dtype=dtype)
 
@@ -102,7 +102,7 @@ class RandomStream:
 
     # --- real numbers ----------------------------------------------------------------------------------------------
 
-    def standard_normal(self, size: Any = None, dtype: object = "float64") -> Variable:
+    def standard_normal(self, size: Any = None, dtype: object = None) -> Variable:
         """As `tg.random.standard_normal`."""
         return transformed.standard_normal(self.key(), shape=_shape(size), dtype=dtype)
 
@@ -122,7 +122,7 @@ class RandomStream:
         """As `tg.random.truncnorm`."""
         return transformed.truncnorm(self.key(), a, b, loc, scale, shape=size)
 
-    def standard_exponential(self, size: Any = None, dtype: object = "float64") -> Variable:
+    def standard_exponential(self, size: Any = None, dtype: object = None) -> Variable:
         """Exponentially distributed numbers of mean 1."""
         return continuous.exponential(self.key(), shape=_shape(size), dtype=dtype)
 

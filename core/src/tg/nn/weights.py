@@ -14,7 +14,7 @@ from tg.graph.nodes import Constant, Variable
 from tg.nn.module import Initial, Module, leaves, rebuilt
 from tg.ops.random.keys import fold_in
 from tg.types.dtypes import dtype_name, is_float
-from tg.variables.conversion import as_variable
+from tg.variables.conversion import as_variable, float_name
 from tg.variables.structure import short
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=Module)
 
 
-def randomized(model: M, key: Any, dtype: object = "float32") -> M:
+def randomized(model: M, key: Any, dtype: object = None) -> M:
     """The model with a value for each weight that has none, drawn as its layer says.
 
     The key of a weight is that of the model, folded in with its path, so that a layer that is added changes no other.
@@ -31,7 +31,7 @@ def randomized(model: M, key: Any, dtype: object = "float32") -> M:
 
     Args:
         key: of `tg.random.key`.
-        dtype: of the weights; layers may have counters of another.
+        dtype: of the weights, float32 unless `tg.config(dtype=…)` says another; layers may have counters of another.
     Raises:
         InputError: no weight is without a value.
         DtypeError: the dtype is not a real floating one.
@@ -43,7 +43,7 @@ def randomized(model: M, key: Any, dtype: object = "float32") -> M:
         >>> bool((abs(model.weight.get_value()) <= 3**-0.5).all())
         True
     """
-    needed = dtype_name(dtype)
+    needed = float_name(dtype, "float32")
     if not is_float(needed):
         raise DtypeError(message(f"randomized: dtype: found {needed}, needed a real floating one"))
     weights: dict[int, tuple[str, Initial]] = {}

@@ -26,7 +26,7 @@ from tg.types.lengths import add as add_lengths
 from tg.types.lengths import multiply as multiply_lengths
 from tg.types.lengths import subtract as subtract_lengths
 from tg.types.tensor_type import TensorType
-from tg.variables.conversion import as_variable, promote, promoted, weak_kind
+from tg.variables.conversion import as_variable, float_name, promote, promoted, weak_dtype, weak_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -103,7 +103,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: object = None)
     if isinstance(ends[2], int | float) and ends[2] == 0:
         raise InputError(message(f"arange: step: found {step!r}, needed a number other than 0"))
     if all(isinstance(v, int | float) for v in ends) and any(isinstance(v, float) for v in ends):
-        return as_variable(np.arange(*ends), None if dtype is None else dtype_name(dtype))
+        return as_variable(np.arange(*ends), float_name(dtype))
     if any(isinstance(v, float) or (isinstance(v, Variable) and is_inexact(v.type.dtype)) for v in ends):
         values = _floating_range(*ends)
     else:
@@ -192,7 +192,7 @@ def linspace(
         numpy.linspace
     """
     (first, last), common = promoted([float(v) if type(v) is int else v for v in (start, stop)])
-    kind = common if is_inexact(common) else "float64"
+    kind = common if is_inexact(common) else float_name(None)
     first, last = (cast_variable(v, kind) for v in (first, last))
     rank = builtins.max(first.type.ndim, last.type.ndim)
     count = size_value(num) if isinstance(num, Variable) else num
@@ -235,7 +235,7 @@ def geomspace(
         numpy.geomspace
     """
     (first, last), common = promoted([start, stop])
-    kind = common if is_inexact(common) else "float64"
+    kind = common if is_inexact(common) else float_name(None)
     first, last = (cast_variable(v, kind) for v in (first, last))
     exponent = log10(divide(last, first))
     share = linspace(zeros_like(exponent), ones_like(exponent), num, endpoint)
@@ -254,27 +254,27 @@ def full(shape: Any, fill_value: Any, dtype: object = None) -> Variable:
         numpy.full
     """
     kind = weak_kind(fill_value)
-    wanted = dtype_name(dtype) if dtype is not None else promote(kind) if kind else None
+    wanted = dtype_name(dtype) if dtype is not None else weak_dtype(kind) if kind else None
     x = as_variable(fill_value, wanted)
     return broadcast_to(cast_variable(x, wanted) if wanted else x, shape)
 
 
-def zeros(shape: Any, dtype: object = "float64") -> Variable:
+def zeros(shape: Any, dtype: object = None) -> Variable:
     """An array of zeros.
 
     Source:
         numpy.zeros
     """
-    return full(shape, 0, dtype=dtype_name(dtype))
+    return full(shape, 0, dtype=float_name(dtype))
 
 
-def ones(shape: Any, dtype: object = "float64") -> Variable:
+def ones(shape: Any, dtype: object = None) -> Variable:
     """An array of ones.
 
     Source:
         numpy.ones
     """
-    return full(shape, 1, dtype=dtype_name(dtype))
+    return full(shape, 1, dtype=float_name(dtype))
 
 
 def full_like(x: Any, fill_value: Any, dtype: object = None) -> Variable:
@@ -305,7 +305,7 @@ def ones_like(x: Any, dtype: object = None) -> Variable:
     return full_like(x, 1, dtype=dtype)
 
 
-def empty(shape: Any, dtype: object = "float64") -> Variable:
+def empty(shape: Any, dtype: object = None) -> Variable:
     """An array whose values do not matter: zeros.
 
     Source:
@@ -323,7 +323,7 @@ def empty_like(x: Any, dtype: object = None) -> Variable:
     return zeros_like(x, dtype=dtype)
 
 
-def eye(n: Any, m: Any = None, k: int = 0, *, dtype: object = "float64") -> Variable:
+def eye(n: Any, m: Any = None, k: int = 0, *, dtype: object = None) -> Variable:
     """Ones on the k-th diagonal of an n by m array, zeros elsewhere; m is n unless given.
 
     Source:
@@ -331,18 +331,18 @@ def eye(n: Any, m: Any = None, k: int = 0, *, dtype: object = "float64") -> Vari
     """
     rows, columns = iota(n), iota(n if m is None else m)
     on = equal(expand_dims_at(rows, (-1,)) + k, expand_dims_at(columns, (-2,)))
-    return cast_variable(on, dtype_name(dtype))
+    return cast_variable(on, float_name(dtype))
 
 
 @explained
-def one_hot(x: Any, n: Any, *, dtype: object = "float64") -> Variable:
+def one_hot(x: Any, n: Any, *, dtype: object = None) -> Variable:
     """For each position a row of n zeros with a one at that position; only zeros for one outside [0, n).
 
     Shapes:
         x (...), integers -> (..., n)
     """
     x = as_variable(x)
-    return cast_variable(equal(expand_dims_at(x, (-1,)), iota(n)), dtype_name(dtype))
+    return cast_variable(equal(expand_dims_at(x, (-1,)), iota(n)), float_name(dtype))
 
 
 def indices(dimensions: Sequence[Any], dtype: object = "int64", sparse: bool = False) -> Any:

@@ -19,11 +19,11 @@ from tg.ops.indexing import Gather, Scatter, take
 from tg.ops.reduction import sum
 from tg.ops.shape import broadcast_to, expand_dims_at, moveaxis, ravel
 from tg.ops.sorting import searchsorted
-from tg.types.dtypes import dtype_name, numpy_dtype
+from tg.types.dtypes import numpy_dtype
 from tg.types.lengths import Length, maximum, minimum
 from tg.types.lengths import add as add_lengths
 from tg.types.lengths import subtract as subtract_lengths
-from tg.variables.conversion import as_variable, axis_from_end, known_integer
+from tg.variables.conversion import as_variable, axis_from_end, float_name, known_integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,7 +108,7 @@ def diagflat(v: Any, k: int = 0) -> Variable:
     return diag(ravel(v), k)
 
 
-def identity(n: Any, dtype: object = "float64") -> Variable:
+def identity(n: Any, dtype: object = None) -> Variable:
     """The identity matrix of n rows.
 
     Source:
@@ -126,13 +126,13 @@ def _on_or_below(n: Any, m: Any, k: int) -> Variable:
     return greater_equal(expand_dims_at(shifted, (-1,)), expand_dims_at(columns, (-2,)))
 
 
-def tri(n: Any, m: Any = None, k: int = 0, dtype: object = "float64") -> Variable:
+def tri(n: Any, m: Any = None, k: int = 0, dtype: object = None) -> Variable:
     """Ones on and below the k-th diagonal of an n by m matrix, zeros above it; m is n unless given.
 
     Source:
         numpy.tri
     """
-    return cast_variable(_on_or_below(n, n if m is None else m, _need_offset("tri", k)), dtype_name(dtype))
+    return cast_variable(_on_or_below(n, n if m is None else m, _need_offset("tri", k)), float_name(dtype))
 
 
 def tril(x: Any, k: int = 0) -> Variable:

@@ -10,6 +10,7 @@ from tg.graph.nodes import Variable
 from tg.types.atoms import NamedLength
 from tg.types.lengths import Length, of_atom
 from tg.types.tensor_type import TensorType
+from tg.variables.conversion import float_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,12 +18,14 @@ if TYPE_CHECKING:
     Shape = Sequence[int | Length | None] | int | Length | None
 
 
-def tensor(name: str | None = None, dtype: object = "float64", shape: Shape = ()) -> Variable:
+def tensor(name: str | None = None, dtype: object = None, shape: Shape = ()) -> Variable:
     """An input of a dtype and a shape, in which None stands for a length known at run time only.
 
     Lengths may have names (`tg.dim`), and be made of such: inputs that share a name have equal lengths. A length alone
     is the shape of a vector.
 
+    Args:
+        dtype: that of `tg.config(dtype=…)` unless given: float64.
     Raises:
         DtypeError: tg has no such dtype.
         ShapeError: a length is negative, no integer, or that of another variable.
@@ -44,7 +47,7 @@ def _input(what: str, name: str | None, dtype: object, shape: Shape, ndim: int |
     if ndim is not None and len(lengths) != ndim:
         hint = "tg.tensor(name, shape=…) has any number of axes"
         raise ShapeError(message(f"{what}: shape: found {shape!r}, needed {ndim} lengths", hint=hint))
-    return Variable(TensorType(dtype, lengths), name=name)
+    return Variable(TensorType(float_name(dtype), lengths), name=name)
 
 
 def dim(name: str) -> Length:
@@ -71,12 +74,12 @@ def dim(name: str) -> Length:
     return of_atom(NamedLength(name))
 
 
-def scalar(name: str | None = None, dtype: object = "float64") -> Variable:
+def scalar(name: str | None = None, dtype: object = None) -> Variable:
     """An input without axes."""
     return _input("scalar", name, dtype, (), 0)
 
 
-def vector(name: str | None = None, dtype: object = "float64", shape: Shape = (None,)) -> Variable:
+def vector(name: str | None = None, dtype: object = None, shape: Shape = (None,)) -> Variable:
     """An input with one axis.
 
     Raises:
@@ -85,7 +88,7 @@ def vector(name: str | None = None, dtype: object = "float64", shape: Shape = (N
     return _input("vector", name, dtype, shape, 1)
 
 
-def matrix(name: str | None = None, dtype: object = "float64", shape: Shape = (None, None)) -> Variable:
+def matrix(name: str | None = None, dtype: object = None, shape: Shape = (None, None)) -> Variable:
     """An input with two axes.
 
     Raises:

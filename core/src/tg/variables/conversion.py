@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tg.callers import is_direct
+from tg.configuration import float_dtype
 from tg.errors import InputError, RangeError, ShapeError, message
 from tg.graph.nodes import Constant, Variable, as_size_variable, size_value
 from tg.graph.operators import NAMESPACE
@@ -21,7 +23,7 @@ from tg.types.lengths import Length
 from tg.variables.structure import hint_of, short
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 WEAK = (bool, int, float, complex)
 NO_ARRAY: Final = (TypeError, ValueError, RuntimeError)  # what `np.asarray` raises of values that are no arrays
@@ -31,7 +33,7 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
     """A constant holding a copy of an array or scalar.
 
     Dtypes:
-        as `np.asarray` gives it, or `dtype`.
+        as `np.asarray` gives it, or `dtype`; of Python floats that of `tg.config(dtype=…)`.
     Raises:
         InputError: the value is not an array of numbers.
         DtypeError: tg has no such dtype.
@@ -45,6 +47,8 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
         raise InputError(message(f"constant: found the variable {value!r}, needed a value"))
     if is_masked(value):
         raise InputError(message("constant: found a masked array", hint="value.filled(…) is an ordinary one"))
+    if dtype is None and is_direct():
+        dtype = number_dtype(value)
     wanted = None if dtype is None else numpy_dtype(dtype_name(dtype))
     try:
         source = np.asarray(value) if hasattr(value, "__array__") else value  # not every library's takes `copy=`
@@ -64,6 +68,39 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     return Constant(array, name)
+
+
+def float_name(dtype: object, unset: str = "float64") -> str:
+    """The name of a dtype; of None that which the configuration says, or `unset`.
+
+    Raises:
+        DtypeError: tg has no such dtype.
+    """
+    return float_dtype(unset) if dtype is None else dtype_name(dtype)
+
+
+def weak_dtype(kind: type) -> str:
+    """The dtype of Python numbers of a type by themselves, as the configuration says."""
+    if kind is float:
+        return float_dtype()
+    return "complex64" if kind is complex and float_dtype() != "float64" else promote(kind)
+
+
+def number_dtype(value: Any) -> str | None:
+    """The dtype of an array of Python floats or complex numbers, as the configuration says; None of other values."""
+    if float_dtype() == "float64":
+        return None
+    kinds = {type(v) for v in _elements(value)}
+    return weak_dtype(max(kinds, key=WEAK.index)) if kinds <= {*WEAK} and not kinds <= {bool, int} else None
+
+
+def _elements(value: Any) -> Iterator[Any]:
+    """The elements of nested lists and tuples."""
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from _elements(part)
+    else:
+        yield value
 
 
 def array_hint(value: Any) -> str:
@@ -195,7 +232,10 @@ def _promote_weak(dtype: str, kind: type) -> str:
 def promoted(values: Sequence[Any]) -> tuple[list[Variable], str]:
     """The values as variables of their common dtype, without casting the variables, and that dtype."""
     operands = [v if is_weak(v) else as_variable(v) for v in values]
-    dtype = promote(*(weak_kind(v) or v.type.dtype for v in operands))
+    kinds = [weak_kind(v) or v.type.dtype for v in operands]
+    dtype = promote(*kinds)
+    if all(map(is_weak, operands)):
+        dtype = weak_dtype(max(kinds, key=WEAK.index))
     return [weak_variable(v, dtype) if is_weak(v) else v for v in operands], dtype
 
 

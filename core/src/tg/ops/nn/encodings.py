@@ -25,7 +25,7 @@ from tg.ops.shape import concatenate, expand_dims_at, reshape, squeeze, stack
 from tg.ops.statistics import as_floating
 from tg.types.dtypes import dtype_name, in_float32, is_complex, is_float, is_integer, numpy_dtype
 from tg.types.lengths import same
-from tg.variables.conversion import as_variable, constant, known_integer
+from tg.variables.conversion import as_variable, constant, float_name, known_integer
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
@@ -224,7 +224,7 @@ def _turned(x: Variable, c: Variable, s: Variable, *, interleaved: bool) -> Vari
     return reshape(stack([first, second], axis), (*first.shape[:-1], x.shape[-1]))
 
 
-def alibi_slopes(heads: int, dtype: object = "float64") -> Variable:
+def alibi_slopes(heads: int, dtype: object = None) -> Variable:
     """The slope of each head, 2^(-8 k / heads) for k from 1 on, by which a score falls with the distance of its key.
 
     For a number of heads that is no power of 2 the slopes are those of the power below it, and then every other one of
@@ -249,7 +249,7 @@ def alibi_slopes(heads: int, dtype: object = "float64") -> Variable:
     power = 2 ** math.floor(math.log2(n))
     below = [2.0 ** (-8 * k / power) for k in range(1, power + 1)]
     between = [2.0 ** (-4 * k / power) for k in range(1, 2 * power + 1, 2)]
-    return constant(np.array((below + between)[:n]).astype(numpy_dtype(dtype_name(dtype))))
+    return constant(np.array((below + between)[:n]).astype(numpy_dtype(float_name(dtype))))
 
 
 FAMILY = Family(

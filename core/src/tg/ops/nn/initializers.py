@@ -21,8 +21,8 @@ from tg.ops.family import Family
 from tg.ops.linalg.qr import qr
 from tg.ops.random import continuous
 from tg.ops.shape import matrix_transpose, moveaxis, reshape
-from tg.types.dtypes import dtype_name, in_float32, is_float, numpy_dtype
-from tg.variables.conversion import axes_from_end, known_integer
+from tg.types.dtypes import in_float32, is_float, numpy_dtype
+from tg.variables.conversion import axes_from_end, float_name, known_integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,34 +38,34 @@ MODES: Final[dict[str, Callable[[float, float], float]]] = {
 }
 
 
-def zeros(key: Any, shape: Any, dtype: object = "float32") -> Variable:
+def zeros(key: Any, shape: Any, dtype: object = None) -> Variable:
     """Zeros, whatever the key.
 
     Source:
         jax.nn.initializers.zeros
     """
-    return creation.zeros(shape, dtype=dtype)
+    return creation.zeros(shape, dtype=float_name(dtype, "float32"))
 
 
-def ones(key: Any, shape: Any, dtype: object = "float32") -> Variable:
+def ones(key: Any, shape: Any, dtype: object = None) -> Variable:
     """Ones, whatever the key.
 
     Source:
         jax.nn.initializers.ones
     """
-    return creation.ones(shape, dtype=dtype)
+    return creation.ones(shape, dtype=float_name(dtype, "float32"))
 
 
-def constant(key: Any, shape: Any, value: Any, dtype: object = "float32") -> Variable:
+def constant(key: Any, shape: Any, value: Any, dtype: object = None) -> Variable:
     """One value everywhere, whatever the key.
 
     Source:
         jax.nn.initializers.constant
     """
-    return creation.full(shape, value, dtype=dtype)
+    return creation.full(shape, value, dtype=float_name(dtype, "float32"))
 
 
-def uniform(key: Any, shape: Any, dtype: object = "float32", *, scale: float = 0.01) -> Variable:
+def uniform(key: Any, shape: Any, dtype: object = None, *, scale: float = 0.01) -> Variable:
     """Numbers in [0, scale) that are equally likely.
 
     Source:
@@ -79,7 +79,7 @@ def uniform(key: Any, shape: Any, dtype: object = "float32", *, scale: float = 0
     return multiply(continuous.uniform(key, shape=shape, dtype=wanted), numpy_dtype(wanted).type(scale))
 
 
-def normal(key: Any, shape: Any, dtype: object = "float32", *, stddev: float = 0.01) -> Variable:
+def normal(key: Any, shape: Any, dtype: object = None, *, stddev: float = 0.01) -> Variable:
     """Normally distributed numbers of mean 0.
 
     Source:
@@ -92,7 +92,7 @@ def normal(key: Any, shape: Any, dtype: object = "float32", *, stddev: float = 0
 def truncated_normal(
     key: Any,
     shape: Any,
-    dtype: object = "float32",
+    dtype: object = None,
     *,
     stddev: float = 0.01,
     lower: float = -2.0,
@@ -122,7 +122,7 @@ def variance_scaling(
     scale: float,
     mode: str,
     distribution: str,
-    dtype: object = "float32",
+    dtype: object = None,
     in_axis: Any = -2,
     out_axis: Any = -1,
     batch_axis: Any = (),
@@ -183,7 +183,7 @@ def _fans(what: str, lengths: tuple[int, ...], in_axis: Any, out_axis: Any, batc
 
 
 def lecun_uniform(
-    key: Any, shape: Any, dtype: object = "float32", in_axis: Any = -2, out_axis: Any = -1, batch_axis: Any = ()
+    key: Any, shape: Any, dtype: object = None, in_axis: Any = -2, out_axis: Any = -1, batch_axis: Any = ()
 ) -> Variable:
     """Equally likely numbers of mean 0 and variance 1 / fan_in.
 
@@ -196,7 +196,7 @@ def lecun_uniform(
 
 
 def lecun_normal(
-    key: Any, shape: Any, dtype: object = "float32", in_axis: Any = -2, out_axis: Any = -1, batch_axis: Any = ()
+    key: Any, shape: Any, dtype: object = None, in_axis: Any = -2, out_axis: Any = -1, batch_axis: Any = ()
 ) -> Variable:
     """Normal numbers within two standard deviations, of mean 0 and variance 1 / fan_in.
 
@@ -209,7 +209,7 @@ def lecun_normal(
 
 
 def glorot_uniform(
-    key: Any, shape: Any, dtype: object = "float32", in_axis: Any = -2, out_axis: Any = -1, batch_axis: Any = ()
+    key: Any, shape: Any, dtype: object = None, in_axis: Any = -2, out_axis: Any = -1, batch_axis: Any = ()
 ) -> Variable:
     """Equally likely numbers of mean 0 and variance 2 / (fan_in + fan_out).
 
@@ -226,7 +226,7 @@ def glorot_uniform(
 
 
 def glorot_normal(
-    key: Any, shape: Any, dtype: object = "float32", in_axis: Any = -2, out_axis: Any = -1, batch_axis: Any = ()
+    key: Any, shape: Any, dtype: object = None, in_axis: Any = -2, out_axis: Any = -1, batch_axis: Any = ()
 ) -> Variable:
     """Normal numbers within two standard deviations, of mean 0 and variance 2 / (fan_in + fan_out).
 
@@ -241,7 +241,7 @@ def glorot_normal(
 
 
 def he_uniform(
-    key: Any, shape: Any, dtype: object = "float32", in_axis: Any = -2, out_axis: Any = -1, batch_axis: Any = ()
+    key: Any, shape: Any, dtype: object = None, in_axis: Any = -2, out_axis: Any = -1, batch_axis: Any = ()
 ) -> Variable:
     """Equally likely numbers of mean 0 and variance 2 / fan_in.
 
@@ -254,7 +254,7 @@ def he_uniform(
 
 
 def he_normal(
-    key: Any, shape: Any, dtype: object = "float32", in_axis: Any = -2, out_axis: Any = -1, batch_axis: Any = ()
+    key: Any, shape: Any, dtype: object = None, in_axis: Any = -2, out_axis: Any = -1, batch_axis: Any = ()
 ) -> Variable:
     """Normal numbers within two standard deviations, of mean 0 and variance 2 / fan_in.
 
@@ -266,9 +266,7 @@ def he_normal(
     return _scaled("he_normal", key, shape, 2.0, "fan_in", "truncated_normal", dtype, in_axis, out_axis, batch_axis)
 
 
-def orthogonal(
-    key: Any, shape: Any, dtype: object = "float32", *, scale: float = 1.0, column_axis: int = -1
-) -> Variable:
+def orthogonal(key: Any, shape: Any, dtype: object = None, *, scale: float = 1.0, column_axis: int = -1) -> Variable:
     """A matrix whose columns are orthogonal, or its rows if these are fewer, all equally likely, times `scale`.
 
     Args:
@@ -300,7 +298,7 @@ def orthogonal(
 
 
 def _floating(what: str, dtype: object) -> str:
-    wanted = dtype_name(dtype)
+    wanted = float_name(dtype, "float32")
     if not is_float(wanted):
         raise DtypeError(message(f"{what}: dtype: found {wanted}, needed a real floating one"))
     return wanted

@@ -15,9 +15,9 @@ from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import where
 from tg.ops.shape import specify_shape
 from tg.ops.sized_ops import merge_sizes, split_sizes
-from tg.types.dtypes import dtype_name, is_float, is_integer
+from tg.types.dtypes import dtype_name, is_float, is_inexact, is_integer
 from tg.types.lengths import same
-from tg.variables.conversion import as_variable, promoted, weakly_cast
+from tg.variables.conversion import as_variable, float_name, promoted, weakly_cast
 from tg.variables.structure import hint_of, short
 
 if TYPE_CHECKING:
@@ -110,8 +110,8 @@ def floating_dtype(what: str, dtype: object, values: Sequence[Any]) -> str:
         DtypeError: it is no real floating one.
     """
     if dtype is None:
-        common = promoted(values)[1] if values else "float64"
-        return "float64" if common == "bool" or common.lstrip("u").startswith("int") else _floating(what, common)
+        common = promoted(values)[1] if values else "bool"
+        return _floating(what, common) if is_inexact(common) else float_name(None)
     return _floating(what, dtype_name(dtype))
 
 
