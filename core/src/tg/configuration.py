@@ -19,10 +19,12 @@ from tg.errors import OptionError, message
 MODES = ("default", "strict", "finite", "off", "debug")
 COMPILES = ("now", "background")
 DTYPES = (None, "float16", "bfloat16", "float32", "float64")
+PROMOTIONS = ("numpy", "warn", "strict")
 VALUES: Final[dict[str, tuple[str | None, ...]]] = {
     "mode": MODES,
     "compile": COMPILES,
     "dtype": DTYPES,
+    "promotion": PROMOTIONS,
 }
 
 
@@ -41,6 +43,7 @@ class Config:
     compile: str = "now"  # "background": calls are answered by the reference until native code is ready
     remember: bool = True  # whether rewritten programs are kept on disk beside what backends compile
     dtype: str | None = None  # of what is made where no dtype is said; None: float64, of weights of networks float32
+    promotion: str = "numpy"  # "warn" and "strict" tell of ops in which a dtype of less than 64 bits meets float64
     specializations: int = 16  # how many patterns of length-1 dimensions a function compiles before it refuses
 
 

@@ -81,6 +81,11 @@ def here() -> Loc | None:
     return Loc(frame.f_code, frame.f_lasti) if frame is not None else None
 
 
+def is_muted() -> bool:
+    """Whether what is made now is not the user's: it is made of other nodes, by a derivative, a rule or an import."""
+    return getattr(_LOCAL, "muted", False)
+
+
 def is_called_by(package: str) -> bool:
     """Whether a module of a package lies between the user's line that is being executed and tg."""
     frame: FrameType | None = sys._getframe(1)

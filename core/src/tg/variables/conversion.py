@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tg.callers import is_direct
-from tg.configuration import float_dtype
-from tg.errors import InputError, RangeError, ShapeError, message
+from tg.callers import is_direct, warn
+from tg.configuration import current, float_dtype
+from tg.errors import DtypeError, InputError, RangeError, ShapeError, message
+from tg.graph import loc as locs
 from tg.graph.nodes import Constant, Variable, as_size_variable, size_value
 from tg.graph.operators import NAMESPACE
-from tg.types.dtypes import dtype_name, is_complex, is_inexact, is_integer, numpy_dtype
+from tg.types.dtypes import WIDE, dtype_name, is_complex, is_inexact, is_integer, numpy_dtype
 from tg.types.lengths import Length
 from tg.variables.structure import hint_of, short
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 WEAK = (bool, int, float, complex)
+NARROW: Final = frozenset(("float16", "bfloat16", "float32", "complex64"))
 NO_ARRAY: Final = (TypeError, ValueError, RuntimeError)  # what `np.asarray` raises of values that are no arrays
 
 
@@ -236,7 +238,32 @@ def promoted(values: Sequence[Any]) -> tuple[list[Variable], str]:
     dtype = promote(*kinds)
     if all(map(is_weak, operands)):
         dtype = weak_dtype(max(kinds, key=WEAK.index))
+    note_promotions("promotion", operands, [dtype] * len(operands))
     return [weak_variable(v, dtype) if is_weak(v) else v for v in operands], dtype
+
+
+def note_promotions(what: str, values: Sequence[Any], dtypes: Sequence[str]) -> None:
+    """Say that an op of a user's line takes an operand of less than 64 bits to float64, as the configuration asks.
+
+    Args:
+        values: variables and Python numbers.
+        dtypes: those that they are cast to.
+    Raises:
+        DtypeError: there is such an operand, and the configuration is strict.
+    """
+    pairs = [(v.type.dtype, t) for v, t in zip(values, dtypes, strict=True) if t in WIDE and isinstance(v, Variable)]
+    narrow = next((pair for pair in pairs if pair[0] in NARROW), None)
+    if narrow is None or locs.is_muted():
+        return
+    policy, (least, most) = current().promotion, narrow
+    if policy == "numpy":
+        return
+    found = " and ".join(dict.fromkeys(dtype for dtype, _ in pairs))
+    hint = f"x.astype({least!r}) or x.astype({most!r}) converts on purpose"
+    text = message(f"{what}: found {found}, which promote to {most}, needed one dtype", hint=hint)
+    if policy == "strict":
+        raise DtypeError(text)
+    warn(text)
 
 
 def weak_variable(value: Any, dtype: str) -> Variable:

@@ -50,7 +50,7 @@ from tg.rewrite.pattern import Pattern, PatternNode
 from tg.types.dtypes import dtype_name, numpy_dtype
 from tg.types.requirements import broadcast
 from tg.types.tensor_type import TensorType
-from tg.variables.conversion import as_variable, is_weak, weak_kind, weak_variable
+from tg.variables.conversion import as_variable, is_weak, note_promotions, weak_kind, weak_variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -214,6 +214,7 @@ class ElementwiseFunction:
         except DtypeError as error:
             describe_operands(error, [v for v in values if isinstance(v, Variable)])
             raise
+        note_promotions(self.name, values, dtypes)
         cast = _cast()
         try:
             ready = [
@@ -258,6 +259,7 @@ def in_loop(name: str, ufunc: np.ufunc, *operands: Any) -> list[Variable]:
         refusal = DtypeError(f"{name}: {error}")
         describe_operands(refusal, [v for v in values if isinstance(v, Variable)])
         raise refusal from error.__cause__
+    note_promotions(name, values, dtypes)
     return [
         _cast()(v, t) if isinstance(v, Variable) else weak_variable(v, t) for v, t in zip(values, dtypes, strict=True)
     ]
