@@ -9,13 +9,12 @@ from tg import plugin
 from tg.errors import NoRuleError, PluginError, TgError, blamed, message
 from tg.functions.precision import change_precision
 from tg.functions.remembered import is_of, remembered
-from tg.functions.shared import Form, in_dtypes
+from tg.functions.shared import Form
 from tg.graph.collector import paused
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.op import Op
 from tg.graph.timing import Span
 from tg.link.ahead import divided
-from tg.link.bound import Bound
 from tg.link.declines import Declined
 from tg.link.kept import Kept
 from tg.link.linker import Executable, Linker, Request, node_lines
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tg.functions.backends import BackendChoice
-    from tg.functions.shared import Shared
+    from tg.functions.fixed import Fixed
     from tg.graph.checks import Descriptor
     from tg.graph.frozen import FrozenGraph
     from tg.graph.nodes import Variable
@@ -62,7 +61,7 @@ class Setting(NamedTuple):
     """The options of one compilation: for which backend, with which rewrites, under which name.
 
     `reusable` are pairs of an output and an input, by their places, that may share memory; `updates` those of a new
-    value and an old one. `fixed` are the variables that the last inputs stand for, which have one value in all calls.
+    value and an old one. `fixed` says what the last inputs stand for that have one value in all calls.
     """
 
     choice: BackendChoice
@@ -71,11 +70,7 @@ class Setting(NamedTuple):
     name: str = "function"
     reusable: tuple[tuple[int, int], ...] = ()
     updates: tuple[tuple[int, int], ...] = ()
-    fixed: tuple[Shared, ...] = ()
-
-    def first_fixed(self, count: int) -> int:
-        """The number of the first fixed input, of so many."""
-        return count - len(self.fixed)
+    fixed: Fixed | None = None
 
     @property
     def mesh(self) -> Mesh | None:
@@ -158,9 +153,10 @@ def imported(
 
 def rewritten(graph: FunctionGraph, setting: Setting, journal: Journal | None = None) -> FrozenGraph:
     """The program that rewriting makes of a graph, which is used up."""
-    first = setting.first_fixed(len(graph.inputs))
-    graph.fixed = frozenset(range(first, len(graph.inputs)))
-    is_divided = bool(setting.fixed) and journal is None  # which tells of nodes as they are before
+    count = len(graph.inputs)
+    first = count if setting.fixed is None else setting.fixed.first(count)
+    graph.fixed = frozenset(range(first, count))
+    is_divided = first < count and journal is None  # which tells of nodes as they are before
     with Span("tables"):
         rewrites = plugin.registry().rewrites(setting.choice.name)
         supported = supported_by(setting.choice.name)
@@ -218,33 +214,14 @@ def _linked(frozen: FrozenGraph, setting: Setting) -> Program:
     with Span("link"):
         with Span("linker"):
             linker = plugin.registry().linker(setting.choice.name)
-        late, held = _evaluated(frozen, setting)
+        division = None if setting.fixed is None else divided(frozen, setting.fixed.first(frozen.arity))
         with Span("checks"):
-            linked, request, checked = requested(late, setting)
+            linked, request, checked = requested(frozen if division is None else division.late, setting)
         executable = _executable(linker, linked, request)
-        if setting.fixed:
-            executable = _bound(executable, frozen, setting, held)
+        if division is not None and setting.fixed is not None:
+            with Span("evaluation"):
+                executable = setting.fixed.bound(executable, division, setting.choice.name)
     return Program(frozen, executable, checked, setting.choice.name, setting.form(setting.choice.name, executable))
-
-
-def _evaluated(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, list[Any]]:
-    """The part of a program that runs in each call, and the values of its inputs that no call gives."""
-    if not setting.fixed:
-        return frozen, []
-    with Span("evaluation"):
-        first = setting.first_fixed(frozen.arity)
-        division = divided(frozen, first)
-        return division.late, division.values(
-            [in_dtypes(s.snapshot.numpy, setting.choice.dtypes) for s in setting.fixed], first
-        )
-
-
-def _bound(executable: Executable, frozen: FrozenGraph, setting: Setting, held: list[Any]) -> Executable:
-    """An executable of a part that runs in each call, with the values that no call gives, of which it takes over."""
-    first = setting.first_fixed(frozen.arity)
-    for k, value in enumerate(held):  # one after the other: what it is made of is freed
-        held[k] = executable.laid_out(executable.to_native(value), first + k)
-    return Bound(executable, first, held)
 
 
 def _executable(linker: Linker, graph: FrozenGraph, request: Request) -> Executable:
@@ -274,10 +251,12 @@ def provided(backend: str) -> list[tuple[str, str]]:
 
 def interpreted(frozen: FrozenGraph, setting: Setting) -> Program:
     """The same program interpreted by the reference, with nothing to compile."""
-    late, held = _evaluated(frozen, setting)
-    executable: Executable = PerformExecutable(late)
-    if setting.fixed:
-        executable = _bound(executable, frozen, setting, held)
+    late = frozen
+    executable: Executable = PerformExecutable(frozen)
+    if setting.fixed is not None:
+        division = divided(frozen, setting.fixed.first(frozen.arity))
+        late = division.late
+        executable = setting.fixed.bound(PerformExecutable(late), division, REFERENCE)
     return Program(frozen, executable, late, REFERENCE, setting.form(REFERENCE, executable))
 
 

@@ -91,7 +91,7 @@ class Guard:
     def __init__(
         self, inputs: Sequence[Variable], results: Sequence[Variable], ones: Iterable[tuple[int, int]], setting: Setting
     ) -> None:
-        setting = setting._replace(fixed=())
+        setting = setting._replace(fixed=None)
         self.setting, self._labels = setting, [v.name or f"input {k}" for k, v in enumerate(inputs)]
         own = _lowering(plugin.registry().rewrites(setting.choice.name))
         hidden = setting._replace(exclude=setting.exclude.union(one.name for one in (*own.rules, *own.passes)))  # type: ignore[attr-defined]

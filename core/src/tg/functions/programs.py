@@ -75,7 +75,7 @@ class Programs:
 
     def __repr__(self) -> str:
         names = ", ".join(v.name or "_" for v in self.request.inputs)
-        snapshots = f", {len(self.request.fixed)} values as they were" if self.request.fixed else ""
+        snapshots = f" with {self.request.fixed}" if self.request.fixed is not None else ""
         return f"<{self.request.options.name}({names}) on {self.choice.name}{snapshots}>"
 
     def __iter__(self) -> Iterator[Program]:

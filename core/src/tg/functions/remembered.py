@@ -134,7 +134,7 @@ def is_of(packages: Sequence[str], function: Any) -> bool:
 
 def _way(setting: Setting) -> str:
     choice = setting.choice
-    mode = setting.mode, sorted(setting.exclude), len(setting.fixed)
+    mode = setting.mode, sorted(setting.exclude), 0 if setting.fixed is None else len(setting.fixed.variables)
     return repr((choice.name, choice.options, choice.general, choice.auto is None, *mode))
 
 

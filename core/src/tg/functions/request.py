@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from tg.functions.arguments import pairs_of, swaps
 from tg.functions.binding import Binding
 from tg.functions.compile import Setting
+from tg.functions.fixed import Fixed
 from tg.functions.retyped import retyped, stand_in
 from tg.functions.shared import claim_of, natives, snapshots
 from tg.graph.dims import tied
@@ -77,7 +78,7 @@ class Request:
 
     # all else follows
     live: tuple[Shared, ...] = dataclasses.field(init=False)  # the sources that may have another value in each call
-    fixed: tuple[Shared, ...] = dataclasses.field(init=False)  # the others, which come behind them
+    fixed: Fixed | None = dataclasses.field(init=False)  # the others, which come behind them
     variables: tuple[Variable, ...] = dataclasses.field(init=False)  # of its programs: inputs, then those of sources
     count: int = dataclasses.field(init=False)  # of results that a call gives
     binding: Binding = dataclasses.field(init=False)
@@ -91,7 +92,7 @@ class Request:
         axes = [(k, axis, n) for k, v in enumerate(variables) for axis, n in enumerate(v.type.shape)]
         derived = {
             "live": live,
-            "fixed": fixed,
+            "fixed": Fixed(fixed, self.options.choice.dtypes) if fixed else None,
             "sources": (*live, *fixed),
             "variables": variables,
             "count": len(self.results) - len(self.targets),

@@ -1,13 +1,13 @@
 """Partial evaluation: a program divided into what depends on fixed inputs alone, which runs once, and the rest.
 
-The last inputs of a program may be fixed: they have one value as long as it lives. Views of them, and what is larger
-than what it is made of, stay with the rest, so that nothing is kept in memory that a call can have for less.
+The last inputs of a program may be fixed: they have one value for as long as it lives. Views of them, and what is
+larger than what it is made of, stay with the rest, so that nothing is kept that a call can have for less.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -28,6 +28,14 @@ VIEWS: Final = (ExpandDims, Squeeze, Transpose, BroadcastTo)
 SMALL: Final = 1 << 16  # bytes of a result that may be larger than its operands
 
 
+class HasArray(Protocol):
+    """A value that can be had as an array of NumPy."""
+
+    @property
+    def numpy(self) -> Array:
+        """It."""
+
+
 class Division(NamedTuple):
     """The parts of a program.
 
@@ -45,8 +53,8 @@ class Division(NamedTuple):
     passed: tuple[int, ...]
     whole: FrozenGraph
 
-    def values(self, arrays: Sequence[Array], first: int) -> list[Array]:
-        """The values of the last inputs of `late`, for those of the fixed inputs, the first of which has a number.
+    def values(self, fixed: Sequence[HasArray], first: int) -> list[Array]:
+        """The results of `early`, for the values of the fixed inputs, the first of which has a number.
 
         Raises:
             TgError: as an op's `perform` does.
@@ -54,8 +62,8 @@ class Division(NamedTuple):
         graph = self.early
         while len(graph.nodes) == 1 and isinstance(call := graph.nodes[0].op, Call) and not call.graph.checks:
             graph = call.graph  # whose intermediate results are freed
-        results, _ = PerformExecutable(graph).run([arrays[k - first] for k in self.read])
-        return [*(arrays[k - first] for k in self.passed), *map(np.ascontiguousarray, results)]
+        results, _ = PerformExecutable(graph).run([fixed[k - first].numpy for k in self.read])
+        return [np.ascontiguousarray(v).reshape(v.shape) for v in results]
 
 
 def divided(frozen: FrozenGraph, first: int) -> Division:
@@ -78,11 +86,6 @@ def divided(frozen: FrozenGraph, first: int) -> Division:
         lead = (Call(graph), reads, tuple(held))
         whole = _part(frozen, tuple(range(frozen.arity)), late, frozen.outputs, frozen.checks, lead)
     return Division(graph, reads, rest, passes, whole)
-
-
-def gathered(frozen: FrozenGraph, first: int) -> FrozenGraph:
-    """The same program, in which what fixed inputs alone decide is the first node."""
-    return divided(frozen, first).whole
 
 
 def _levels(frozen: FrozenGraph, first: int) -> list[int]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tg.graph.nodes import Constant, size_value
+from tg.ops.contraction import MatMul
 from tg.ops.elementwise.arithmetic import add, divide, multiply, negative, subtract
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.nn.convolved import LEAD, Convolution, convolution
@@ -28,7 +29,7 @@ from tg.types.lengths import multiply as product
 from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tg.graph.function_graph import View
     from tg.graph.nodes import Apply, Variable
@@ -166,6 +167,8 @@ class Affine(NamedTuple):
             is_fixed: whether a value is the same in all calls.
         """
         base, scale, shift = self.base, self.scale, self.shift()
+        if type(self.convolution.op) is MatMul and not (scale is not None and is_fixed(scale)):
+            return None
         if scale is not None and self._kernel_is_cheaper(scale, is_fixed):
             base, scale = self._scaled(scale), None
         steps = (scale is not None) + (shift is not None)
@@ -179,6 +182,8 @@ class Affine(NamedTuple):
         w = self.convolution.inputs[1]
         if is_fixed(scale) and is_fixed(w):
             return True
+        if type(self.convolution.op) is MatMul:
+            return False
         shapes: list[Any] = [w.type.shape, self.base.type.shape]
         if any(None in shape for shape in shapes):
             return False
@@ -188,9 +193,15 @@ class Affine(NamedTuple):
     def _scaled(self, scale: Variable) -> Variable:
         """The convolution with a scaled kernel, under the same views."""
         x, w, *rest = self.convolution.inputs
-        base, places, _ = below_movements(w)
-        w = arranged(base, places)  # a constant, if it is made of one
-        y: Variable = self.convolution.op(x, _known(multiply, w, self._of_kernel(scale, w)), *rest)
+        base, places, chain = below_movements(w)
+        if type(self.convolution.op) is MatMul:
+            w = _scaled_columns(base, places, scale, self.axes.index(OUTER))
+            for op in chain:
+                w = op(w) if type(w) is not Constant else Constant(op.perform(w.data)[0])
+        else:
+            w = arranged(base, places)  # a constant, if it is made of one
+            w = _known(multiply, w, self._of_kernel(scale, w))
+        y: Variable = self.convolution.op(x, w, *rest)
         for node in self.moves:
             y = node.op(y, *node.inputs[1:])
         return y
@@ -209,6 +220,13 @@ class Affine(NamedTuple):
         if type(both) is Constant:
             return Constant(both.data.reshape(*w.type.shape[:2], *(1 for _ in rest)))
         return arranged(reshape(both, w.shape[:2]), [0, 1, *rest])
+
+
+def _scaled_columns(base: Variable, places: Sequence[int | None], scale: Variable, axis: int) -> Variable:
+    """A matrix times a number for each column of it as `places` arrange it; they lie along an axis of the scale."""
+    if scale.type.ndim:
+        scale = arranged(scale, [axis if k == places[-1] else None for k in range(base.type.ndim)])
+    return _known(multiply, base, scale)
 
 
 def _merged(node: Apply, axes: tuple[int | None, ...]) -> tuple[int | None, ...] | None:
@@ -234,12 +252,16 @@ def _sum(x: Variable | None, y: Variable) -> Variable:
 
 
 def _folded(view: View) -> dict[int, Variable]:
-    """Sums and products of convolutions and numbers for each channel, of values that nothing else reads."""
+    """Sums and products of convolutions and numbers for each channel, of values that nothing else reads.
+
+    Of products by matrices, too, where these and the numbers are the same in all calls.
+    """
     by_id: dict[int, tuple[Variable, Affine]] = {}
     for node in view.applies:
         v = view.results(node)[0]
-        if type(node.op) is Convolution and v.type.dtype in WIDE:
-            by_id[id(v)] = v, Affine(node, v, tuple(range(v.type.ndim)))
+        axes = _axes(node, v, view) if v.type.dtype in WIDE else None
+        if axes is not None:
+            by_id[id(v)] = v, Affine(node, v, axes)
             continue
         for u in node.inputs:
             pair = by_id.get(id(u))
@@ -250,6 +272,19 @@ def _folded(view: View) -> dict[int, Variable]:
                 break
     written = {key: affine.written(view.is_fixed) for key, (_, affine) in by_id.items() if affine.steps}
     return {key: y for key, y in written.items() if y is not None}
+
+
+def _axes(node: Apply, v: Variable, view: View) -> tuple[int | None, ...] | None:
+    """The axes of a convolution's result, or of its product by a matrix that is fixed, by what lies along them."""
+    if type(node.op) is Convolution:
+        return tuple(range(v.type.ndim))
+    if type(node.op) is not MatMul:
+        return None
+    w = node.inputs[1]
+    base, places, _ = below_movements(w)
+    if not view.is_fixed(w) or base.type.ndim != 2 or w.type.ndim != 2 or places[-1] is None:
+        return None
+    return (*(None for _ in v.type.shape[1:]), OUTER)
 
 
 def _continued(node: Apply, v: Variable, value: Variable, last: Affine) -> Affine | None:
@@ -305,7 +340,7 @@ PASSES = (
     Pass(
         "convolution_of_channels",
         phase=SPECIALIZE,
-        keys=(Convolution,),
+        keys=(Convolution, MatMul),
         kind=REASSOCIATES,
         why="A scale and a shift for each channel in place of what batch norm does to each element.",
         run=_folded,
