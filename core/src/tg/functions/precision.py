@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 SINGLE: Final = "float32"
 PART: Final = "bfloat16"
-PAIRS: Final = {"bfloat16": ((0, 0),), "bfloat16x3": ((1, 0), (0, 1), (0, 0))}
-"""For an algorithm the parts of both factors that are multiplied, of the products the smallest first."""
+PAIRS: Final = {"bfloat16": ((0, 0),), "bfloat16x3": ((2, 1), (1, 2), (0, 0))}
+"""For an algorithm the parts (`_parts`) of both factors that are multiplied, of the products the smallest first."""
 
 
 def change_precision(graph: FunctionGraph, general: General, places: dict[int, Variable] | None = None) -> None:
@@ -133,9 +133,10 @@ class _Change:
             return expansion if expansion is None or isinstance(expansion, tuple) else (expansion,)
         if all(_is_rounded(node.inputs[k]) for k in factors):
             return None
-        pairs = PAIRS[self.value]
-        parts = [_parts(node.inputs[k], 1 + max(map(max, pairs))) for k in factors]
-        products = [_results(node, {k: parts[j][pair[j]] for j, k in enumerate(factors)})[0] for pair in pairs]
+        parts = [_parts(node.inputs[k]) for k in factors]
+        products = [
+            _results(node, {k: parts[n][pair[n]] for n, k in enumerate(factors)})[0] for pair in PAIRS[self.value]
+        ]
         total = products[0]
         for product in products[1:]:
             total = add(total, product)
@@ -174,15 +175,15 @@ def _is_rounded(v: Variable) -> bool:
     return isinstance(v.op, Cast) and v.inputs[0].type.dtype == PART
 
 
-def _parts(v: Variable, count: int) -> list[Variable]:
-    """One or two parts of float32 that bfloat16 holds: the values rounded, and what was lost, rounded."""
-    high = _rounded(v)
-    return [high] if count == 1 else [high, _rounded(where(isfinite(high), subtract(v, high), 0))]
+def _parts(v: Variable) -> tuple[Variable, Variable, Variable]:
+    """Values rounded to bfloat16, the same with 0 for what is not finite, and what rounding lost, rounded as well.
 
-
-def _rounded(v: Variable) -> Variable:
-    rounded: Variable = Cast(SINGLE)(Cast(PART)(v))
-    return rounded
+    An infinity comes of the first alone: times what the other factor lost, which is often 0, it would be NaN.
+    """
+    narrow = Cast(PART)(v)
+    high, is_whole = Cast(SINGLE)(narrow), isfinite(narrow)
+    lost = where(is_whole, subtract(v, high), 0)
+    return high, Cast(SINGLE)(where(is_whole, narrow, 0)), Cast(SINGLE)(Cast(PART)(lost))
 
 
 def _new_applies(graph: FunctionGraph, results: Outputs) -> list[Apply]:
