@@ -165,6 +165,9 @@ class Shown(Executable):
         """The calls, in threads of the pool, in which the library has compiled."""
         return self._native.compilations
 
+    def is_spread(self, value: object) -> bool:
+        return self._native.is_spread(value)
+
     def run(self, arrays: Sequence[Any]) -> tuple[Sequence[Any], Status]:
         """The outputs as the library's arrays; what the reference refuses raises here."""
         shapes = tuple(tuple(a.shape) for a in arrays)

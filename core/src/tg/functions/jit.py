@@ -122,7 +122,7 @@ class Jitted:
 
     def _array(self, value: Any, arguments: _Arguments) -> Any:
         try:
-            array = value if isinstance(value, np.ndarray) else np.asarray(value)
+            array = value if _is_array(value) else np.asarray(value)
         except NO_ARRAY:
             array = np.asarray(None)
         if array.dtype.name not in DTYPES:
@@ -168,6 +168,11 @@ class Jitted:
         arguments = inspect.BoundArguments(self._signature, call.bound.arguments.copy())
         arguments.arguments.update(call.structure(iter(leaves)))
         return self._fn(*arguments.args, **arguments.kwargs)
+
+
+def _is_array(value: object) -> bool:
+    """Whether it is an array whose type can be told as it is: NumPy's, or one that may lie on several devices."""
+    return isinstance(getattr(value, "dtype", None), np.dtype) and hasattr(value, "ndim") and hasattr(value, "shape")
 
 
 def _leaf_names(structure: Structure) -> list[str]:

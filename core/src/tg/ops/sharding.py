@@ -114,6 +114,7 @@ class Placement(OfLayout):
 
     names: tuple[Any, ...]
     parts: tuple[int, ...]
+    has_effect = True  # of a constant too: it is to lie there
 
     @property
     def spelled(self) -> str:
@@ -148,11 +149,9 @@ class Placement(OfLayout):
         return [(k, lengths[k], self.parts[k]) for k in axes if self.parts[k] > 1]
 
     def _refusal(self, axis: int) -> str:
-        names = ", ".join(map(repr, split_names(self.names[axis])))
-        place = axis + len(self.names)
-        return (
-            f"shard: axis {place} has length {{0}}, needed a multiple of {self.parts[axis]}, the devices along {names}"
-        )
+        names = " and ".join(map(repr, split_names(self.names[axis])))
+        place, parts = axis + len(self.names), self.parts[axis]
+        return f"shard: axis {place}: found the length {{0}}, needed a multiple of {parts}, the devices along {names}"
 
 
 def placements(graph: FrozenGraph) -> dict[int, Placement]:
@@ -213,7 +212,7 @@ def shard(x: Any, *names: Names) -> Variable:
     v = as_variable(x)
     if len(names) != v.type.ndim:
         hint = "None leaves an axis whole"
-        raise ShapeError(message(f"shard: found {len(names)} names for {v.type}, needed {v.type.ndim}", hint=hint))
+        raise ShapeError(message(f"shard: found {len(names)} names for {v.type}, needed one for each axis", hint=hint))
     entries = tuple(map(_entry, names))
     flat = [name for entry in entries for name in split_names(entry)]
     for name in flat:
@@ -224,9 +223,10 @@ def shard(x: Any, *names: Names) -> Variable:
 
 def _entry(names: Any) -> Names:
     """What is said of one axis: a tuple of one name is the name."""
-    entry = tuple(names) if isinstance(names, list | tuple) else names
-    if entry is not None and not all(isinstance(name, str) for name in split_names(entry) or (None,)):
+    several = names if isinstance(names, list | tuple) else (names,)
+    if names is not None and not (several and all(isinstance(name, str) for name in several)):
         raise InputError(message(f"shard: found {names!r}, needed a name of an axis of the mesh, several, or None"))
+    entry = tuple(names) if isinstance(names, list | tuple) else names
     return entry[0] if isinstance(entry, tuple) and len(entry) == 1 else entry
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import types
 import typing
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, TypeVar, cast
@@ -103,6 +104,10 @@ def _others(hint: Any, default: Any) -> tuple[Any, ...]:
 
 def type_text(hint: Any) -> str:
     """The text of a type, as it is written."""
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return " | ".join(map(type_text, typing.get_args(hint)))
+    if hint is type(None):
+        return "None"
     shown = hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint)
     return shown.replace("typing.", "").replace("collections.abc.", "")
 
