@@ -76,7 +76,7 @@ _ERRORS = (
     "TgError", "ShapeError", "DtypeError", "InputError", "BoundsError", "DomainError", "LinAlgError",
     "AssertionFailed",
     "RangeError", "SymbolicError", "NotDifferentiable", "GradientError", "RewriteError", "TextError", "NoRuleError",
-    "BackendUnavailable", "PluginError", "OptionError", "DebugError", "NonFiniteError",
+    "BackendUnavailable", "PluginError", "OptionError", "DebugError", "NonFiniteError", "LimitError",
 )  # fmt: skip
 
 _HOMES.update(dict.fromkeys(_ERRORS, "tg.errors"))

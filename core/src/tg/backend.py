@@ -25,6 +25,7 @@ _NAMES = {
     "tg.link.funcify": "FuncifyLinker",
     "tg.link.hosted": "Hosted",
     "tg.link.linker": "Executable Linker MachineCode Request Status Traceable node_lines",
+    "tg.link.memory": "Plan plan",
     "tg.link.declines": "taken",
     "tg.link.unit": "Unit",
     "tg.link.steps": "Site",

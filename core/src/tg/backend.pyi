@@ -28,6 +28,8 @@ from tg.link.linker import Request as Request
 from tg.link.linker import Status as Status
 from tg.link.linker import Traceable as Traceable
 from tg.link.linker import node_lines as node_lines
+from tg.link.memory import Plan as Plan
+from tg.link.memory import plan as plan
 from tg.link.signature import Signature as Signature
 from tg.link.steps import Site as Site
 from tg.link.timed import Timed as Timed

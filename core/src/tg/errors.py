@@ -118,6 +118,10 @@ class OptionError(TgError, ValueError):
     """A backend or configuration option that does not exist, or has a value it cannot have."""
 
 
+class LimitError(TgError, MemoryError):
+    """A call that needs more memory than the option `memory` allows: it has not begun."""
+
+
 FOREIGN: Final = ":"  # between module and name of a class that is not tg's
 _GIVEN: Final[dict[str, type[Exception]]] = {}  # classes that checks were given, those inside functions too
 

@@ -153,5 +153,5 @@ def test_an_option_that_a_backend_refuses_is_an_error_with_the_reason_and_what_t
 
 
 def test_a_backend_does_not_refuse_an_option_that_it_has():
-    with pytest.raises(PluginError, match="refuses: found .*, needed none of its options"):
+    with pytest.raises(PluginError, match="needed none of its options"):
         dataclasses.replace(backend(Described), refuses={"fast": "no"})

@@ -9,7 +9,7 @@ from tg.types.dtypes import DTYPES
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tg.plugin.records import BackendStatus
 
@@ -18,12 +18,15 @@ def add(commands: Any) -> None:
     """Declare the command."""
     command = commands.add_parser("backends", help="what is installed, and what would mend the rest")
     command.add_argument("--json", action="store_true", help="for machines to read")
+    command.add_argument("--options", action="store_true", help="what each takes beside its name, and what it refuses")
     command.add_argument("--all", action="store_true", help="doubles of tests too")
     command.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the backends; those that are not available are no failure."""
+    if args.options:
+        return _run_options(args)
     rows = [as_record(one) for one in listed(every=args.all)]
     if args.json:
         show.as_json(rows)
@@ -32,6 +35,37 @@ def run(args: argparse.Namespace) -> int:
         if left := [one.name for one in listed(every=True) if one.name not in {row["name"] for row in rows}]:
             show.text(f"not shown: {', '.join(left)}, a double for tests (--all shows it)")
     return 0
+
+
+def _run_options(args: argparse.Namespace) -> int:
+    """Print the options: those of every backend first, then each backend's own, its refusals last."""
+    records = [*options_of(listed(every=args.all))]
+    if args.json:
+        show.as_json(records)
+        return 0
+    for one in records:
+        rows = [(o["name"], o["type"], o["default"], o["meaning"]) for o in one["options"]]
+        rows += [(name, "refused", "", reason) for name, reason in one["refuses"].items()]
+        if rows:
+            show.table(rows, "option", "type", "default", "meaning", title=one["backend"])
+    return 0
+
+
+def options_of(backends: Sequence[BackendStatus]) -> Iterator[dict[str, Any]]:
+    """The options of every backend together, then of each that is available, as JSON has them."""
+    from tg import plugin
+    from tg.plugin.fields import described, reason_text
+    from tg.plugin.records import General
+
+    def rows(record: type) -> list[dict[str, str]]:
+        return [one._asdict() for one in described(record)]
+
+    yield {"backend": "every backend", "options": rows(General), "refuses": {}}
+    for one in backends:
+        if one.is_available:
+            record = plugin.registry().backend(one.name)
+            refuses = {name: reason_text(reason) for name, reason in record.refuses.items()}
+            yield {"backend": one.name, "options": rows(record.options), "refuses": refuses}
 
 
 def listed(*, every: bool = False) -> tuple[BackendStatus, ...]:

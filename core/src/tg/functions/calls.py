@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tg.callers import warn
-from tg.errors import DebugError, NonFiniteError, PluginError
+from tg.errors import DebugError, LimitError, NonFiniteError, PluginError
 from tg.functions.caller import make_caller, shape_of
 from tg.functions.entries import chained, with_shared
 from tg.functions.lending import updated
+from tg.functions.limited import Limit
 from tg.functions.outputs import check_native, check_outputs
 from tg.functions.shared import Value
 from tg.functions.unparsed import Unparsed
@@ -42,6 +43,8 @@ class Calls:
     def __init__(self, request: Request, programs: Programs, install: Callable[[Callable[..., Any]], object]) -> None:
         self.request, self.programs, self._install = request, programs, install
         self._is_watched, self._is_native = request.options.is_watched, request.options.native
+        memory = programs.choice.general.memory
+        self._limit = None if memory is None else Limit(request.options.name, memory)
         self._failures: set[str] = set()  # that calls have warned of
         with Span("caller"):
             self._renew()
@@ -110,7 +113,7 @@ class Calls:
 
     def _quickest_of_leaves(self) -> Callable[..., Any]:
         request, main = self.request, self.programs.main
-        if self._is_watched:
+        if self._is_watched or self._limit is not None:
             return self.general
         if not main.executable.gives_numpy:
             return self._shortest()
@@ -144,6 +147,8 @@ class Calls:
             values = [*map(np.asarray, values)]
         arrays = request.given(program, values, held)
         try:
+            if self._limit is not None:
+                self._limit.check(program, arrays)
             outputs, status = executable.run(arrays)
             if status:
                 raise program.descriptors[status[0] - 1].build(status[1:])
@@ -151,7 +156,7 @@ class Calls:
                 operands = [*values, *request.arrays(held)]
                 self._watch.finished(request.ones(values, held), operands, program, outputs)
         except Exception as error:
-            is_own = isinstance(error, DebugError | Declined | NonFiniteError | PluginError)
+            is_own = isinstance(error, DebugError | Declined | LimitError | NonFiniteError | PluginError)
             if request.options.mode == "debug" and not is_own:
                 self._watch.failed(request.ones(values, held), [*values, *request.arrays(held)])
             error.add_note(f"  while running {self.programs!r} with {request.described(values, held)}")

@@ -58,7 +58,7 @@ class Fixed:
             for k, value in enumerate(results):  # one after the other: what it is made of is freed
                 results[k] = executable.laid_out(executable.to_native(value), first + len(passed) + k)
             computed = self._computed.setdefault(key, tuple(results))
-        return Bound(executable, first, [*passed, *computed])
+        return Bound(executable, division.late, first, [*passed, *computed])
 
     def _native(self, k: int, executable: Executable, backend: str, place: int) -> Any:
         """A snapshot as the backend has it, made once, for the input of a program at a place."""

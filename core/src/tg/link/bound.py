@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, final
 
 from tg.link.linker import Executable
+from tg.link.memory import plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import numpy as np
 
+    from tg.graph.frozen import FrozenGraph
     from tg.graph.timing import Span
     from tg.link.linker import MachineCode, Status
+    from tg.link.memory import Plan
     from tg.link.signature import Signature
     from tg.link.timed import Timed
 
@@ -21,13 +24,13 @@ if TYPE_CHECKING:
 
 @final
 class Bound(Executable):
-    """A program of which a call gives the first inputs, `count` of them, and no others; those that it gives are left.
+    """The program of a graph, of which a call gives the first inputs, `count` of them, and no others; those are left.
 
     `held` are the arrays of the others, in the form of the backend.
     """
 
-    def __init__(self, inner: Executable, count: int, held: Sequence[Any]) -> None:
-        self._inner, self._count, self._held = inner, count, tuple(held)
+    def __init__(self, inner: Executable, graph: FrozenGraph, count: int, held: Sequence[Any]) -> None:
+        self._inner, self._graph, self._count, self._held = inner, graph, count, tuple(held)
         self.to_numpy, self.to_native = inner.to_numpy, inner.to_native  # type: ignore[method-assign]
         self.laid_out = inner.laid_out  # type: ignore[method-assign]
         self.is_spread = inner.is_spread  # type: ignore[method-assign]
@@ -58,6 +61,9 @@ class Bound(Executable):
 
     def run_to_numpy(self, arrays: Sequence[Array]) -> tuple[Sequence[Array], Status]:
         return self._inner.run_to_numpy(self._all(arrays))
+
+    def memory(self, arrays: Sequence[Any]) -> Plan | None:
+        return self._inner.memory(self._all(arrays)) or plan(self._graph, self._all(arrays))
 
     @property
     def reuses(self) -> tuple[tuple[int, int], ...]:
@@ -94,7 +100,7 @@ class Bound(Executable):
     def timed(self) -> Timed | None:
         timed = self._inner.timed()
         if timed is not None:
-            timed.executable = Bound(timed.executable, self._count, self._held)
+            timed.executable = Bound(timed.executable, self._graph, self._count, self._held)
         return timed
 
     def inspect(self, arrays: Sequence[Array]) -> None:

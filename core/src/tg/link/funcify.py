@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from tg.graph.frozen import FrozenGraph
     from tg.link.linker import Traceable
+    from tg.link.memory import Plan
     from tg.link.steps import Site
     from tg.link.timed import Timed
 
@@ -78,6 +79,14 @@ class FuncifyExecutable(Executable):
 
     def is_spread(self, value: object) -> bool:
         return self._linker.is_spread is not None and self._linker.is_spread(value, self._options)
+
+    def memory(self, arrays: Sequence[Any]) -> Plan | None:
+        linker = self._linker
+        if linker.memory is None:
+            return None
+        with linker.entered(self._options):
+            natives = arrays if linker.argument is None else [*map(linker.argument, arrays)]
+            return linker.memory(self._graph, self._main or self._sized(arrays), natives)
 
     @property
     def compiles(self) -> int:
@@ -350,6 +359,8 @@ class FuncifyLinker(Linker):
         lay_out: `lay_out(graph, options)`, for programs on several devices: a function of an array, the library's or
             NumPy's, and the number of an input or a constant, None for a constant of an inner graph; it gives the array
             as it is to lie on the devices, itself where it does. None: all lies where it is.
+        memory: `memory(graph, program, arrays)` gives the `tg.link.memory.Plan` of a call, where the library tells it;
+            None: it is what the values of the program need.
         traceable: `traceable(function)` makes of a `tg.link.linker.Traceable` a function that programs of the library's
             users may trace and differentiate; None: there are no such programs.
     """
@@ -374,6 +385,7 @@ class FuncifyLinker(Linker):
         views: frozenset[object] = frozenset(),
         is_spread: Callable[[object, Any], bool] | None = None,
         lay_out: Callable[[FrozenGraph, Any], Callable[[Any, int | None], Any] | None] | None = None,
+        memory: Callable[[FrozenGraph, Callable[..., Any], Sequence[Any]], Plan | None] | None = None,
         traceable: Callable[[Traceable], Callable[..., Sequence[Any]]] | None = None,
     ) -> None:
         self.to_native, self.to_numpy, self.views = to_native, to_numpy, views
@@ -383,7 +395,7 @@ class FuncifyLinker(Linker):
             raise PluginError(message("FuncifyLinker: length: found a function, needed jit beside it"))
         self.argument, self.jit, self.scope, self.length = argument, jit, scope, length
         self.inner = inner if jit is None else None
-        self._traceable, self.is_spread, self.lay_out = traceable, is_spread, lay_out
+        self._traceable, self.is_spread, self.lay_out, self.memory = traceable, is_spread, lay_out, memory
         self.context = context or (lambda options: options)
         self.ready = ready or (lambda outputs: outputs)
         self.owned, self.waits, self.special = owned, waits, special

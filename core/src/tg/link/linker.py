@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tg.graph.op import Op
     from tg.graph.timing import Span
     from tg.link.kept import Kept
+    from tg.link.memory import Plan
     from tg.link.signature import Signature
     from tg.link.timed import Timed
     from tg.types.tensor_type import TensorType
@@ -210,6 +211,10 @@ class Executable(abc.ABC):
         Inputs may have any layout and must not be written. Outputs are the backend's own arrays; they alias neither
         inputs nor each other, and are ready. With a status other than () the outputs mean nothing.
         """
+
+    def memory(self, arrays: Sequence[np.ndarray[Any, Any]]) -> Plan | None:
+        """The memory that `run` takes for these arrays, where the backend knows more than the program tells."""
+        return None
 
     def is_spread(self, value: object) -> bool:
         """Whether an argument is an array of the backend's that lies on several devices: `run` takes it as it is."""

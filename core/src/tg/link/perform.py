@@ -12,6 +12,7 @@ from tg.graph.frozen import FrozenGraph
 from tg.graph.interpret import always_fails, failure
 from tg.graph.timing import Span
 from tg.link.linker import Executable, Linker, Request, Status, add_node_note, node_lines
+from tg.link.memory import plan
 from tg.link.schedule import Run, schedule
 from tg.types.lengths import LONGEST
 from tg.types.tensor_type import TensorType
@@ -19,9 +20,12 @@ from tg.types.tensor_type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tg.graph.op import Op
+    from tg.link.memory import Plan
     from tg.link.timed import Timed
 
 
+WRITTEN_OUT: Final = 3  # arrays that functions written with others have beside their results: tanh's slope has as many
 TOO_LARGE: Final = 2**63  # bytes of an array, the lengths of 0 left out: no index reaches as far
 
 
@@ -67,6 +71,10 @@ class PerformExecutable(Executable):
         outputs = [np.asarray(values[k]) for k in graph.outputs]
         return [v if own and v.flags.owndata else v.copy() for v, own in zip(outputs, self._owned, strict=True)], ()
 
+    def memory(self, arrays: Sequence[np.ndarray[Any, Any]]) -> Plan | None:
+        """The values of the nodes, none of which is a view."""
+        return plan(self.graph, arrays, frozenset(), _taken_inside)
+
     def timed(self) -> Timed:
         """The same graph, its nodes timed one by one."""
         from tg.link.timed import Clock, TimedByNode, TimedOp
@@ -83,6 +91,12 @@ class PerformExecutable(Executable):
         from tg.graph.text import to_text
 
         return to_text(self.graph)
+
+
+def _taken_inside(op: Op, results: int) -> int:
+    """The bytes that a function of elements takes for what it is made of; ufuncs make nothing but their results."""
+    reference = getattr(getattr(op, "fn", None), "reference", None)
+    return 0 if reference is None or isinstance(reference, np.ufunc) else WRITTEN_OUT * results
 
 
 def _refusal(error: Exception, graph: FrozenGraph, number: int, operands: Sequence[Any]) -> ShapeError | None:

@@ -15,7 +15,7 @@ REFUSES: Final = {
     "device": "NumPy runs on the processor; backends jax, torch and mlx run on other devices",
     "threads": "it runs node by node, in one thread; OPENBLAS_NUM_THREADS in the environment sets those of products",
     "fast_math": "it is what others are compared with; backends c and numba have it",
-    "preallocate": "memory is the system's, taken by nodes as they need it; memory={value} may limit it",
+    "preallocate": "memory is the system's, taken by nodes as they need it; memory= limits what a call may take",
     "compile_options": "nothing is compiled; every other backend compiles",
     "autotune": "nothing is compiled; every other backend compiles",
     "static_shapes": "nothing is compiled; tg.matrix('x', shape=(3, 4)) states lengths to the rewrites",

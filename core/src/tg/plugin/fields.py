@@ -82,6 +82,11 @@ def described(record: type) -> tuple[Described, ...]:
     )
 
 
+def reason_text(reason: str) -> str:
+    """The reason of a refusal without a value that was given."""
+    return reason.replace("{value}", "…")
+
+
 def trial(record: type, name: str) -> Trial:
     """The trial of an option: as its field says, else values by its type, of which there may be none."""
     field = next(f for f in dataclasses.fields(record) if f.name == name)
@@ -104,6 +109,8 @@ def _others(hint: Any, default: Any) -> tuple[Any, ...]:
 
 def type_text(hint: Any) -> str:
     """The text of a type, as it is written."""
+    if hint == Settings:
+        return "Settings"
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         return " | ".join(map(type_text, typing.get_args(hint)))
     if hint is type(None):

@@ -7,13 +7,15 @@ import functools
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from tg.link.linker import Executable, Linker
+from tg.link.memory import plan
 from tg_native.graphs.caller import caller
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tg.graph.frozen import FrozenGraph
     from tg.link.linker import Request
+    from tg.link.memory import Plan
     from tg.link.timed import Timed
     from tg_native.graphs.caller import Call
     from tg_native.graphs.ticks import Ticks
@@ -95,6 +97,10 @@ class Compiled(Executable, Generic[Program]):
     def run(self) -> Callable[..., Any]:
         """The caller, made when it is asked for: most calls go through a compiled entry."""
         return caller(self.linker.backend, self.graph, self._call())
+
+    def memory(self, arrays: Sequence[Any]) -> Plan | None:
+        """The values of the program; its results have their memory when it begins."""
+        return plan(self.graph, arrays, ahead=True)
 
     def source(self) -> str:
         """The loops and the functions of graphs, with the user's lines and names."""

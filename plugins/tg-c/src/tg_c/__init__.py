@@ -22,10 +22,10 @@ _HOMES = {"CFunction": "foreign", "Expression": "templates", "Inline": "template
 PROTOCOL = RuleProtocol("source", 1)
 REFUSES = {
     "device": "units of C run on the processor; backends jax, torch and mlx run on others",
-    "preallocate": "memory is the system's, taken by calls as they need it; memory={value} may limit it",
+    "preallocate": "memory is the system's, taken by calls as they need it; memory= limits what a call may take",
     "compile_options": "the compiler's command has them; CC='gcc -fno-inline' in the environment, for instance",
     "autotune": "how a loop is written follows from its operands and lengths; nothing is searched",
-    "static_shapes": "lengths are arguments of one unit, which is no slower; tg.matrix('x', shape=(3, 4)) states them",
+    "static_shapes": "lengths are arguments of one unit; tg.matrix('x', shape=(3, 4)) makes them constants",
 }
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from tg.backend import FuncifyLinker, Linker, Reduce, arithmetic, cast, complex, indexing, loops, shape
 from tg_jax.little import as_one
+from tg_jax.memory import compiled_memory, eager_memory
 from tg_jax.place import find_device, lay_out
 from tg_jax.settings import check, compiler_options, is_one
 from tg_jax.traced import traceable
@@ -172,6 +173,7 @@ def _linker(*, is_compiled: bool) -> FuncifyLinker:
         views=frozenset() if is_compiled else VIEWS,
         is_spread=_is_spread,
         lay_out=lay_out,
+        memory=compiled_memory if is_compiled else eager_memory,
         traceable=functools.partial(traceable, scope=WIDE),
     )
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, final
 
-from tg.backend import Claim, Executable, Slice, SliceUpdate, alone
+import numpy as np
+
+from tg.backend import Claim, Executable, Plan, Slice, SliceUpdate, alone, plan
 from tg_mlx.known import is_own, with_known_starts, with_rules
 from tg_mlx.positions import looked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import numpy as np
 
     from tg.backend import FrozenGraph, FuncifyLinker, Request, Span, Status, Timed
 
@@ -65,6 +65,14 @@ class Program(Executable):
 
     def _executables(self) -> list[Executable]:
         return list({id(e): e for e in (self.main, self._general) if e is not None}.values())
+
+    def memory(self, arrays: Sequence[Any]) -> Plan | None:
+        """The values of the program, a copy of each argument that is not MLX's own, and one of each result."""
+        needed = plan(self._graph, arrays)
+        if needed is None:
+            return None
+        copied = sum(a.nbytes for a in arrays if isinstance(a, np.ndarray))
+        return Plan(needed.results, needed.temporaries + copied + needed.results)
 
     def to_numpy(self, output: Any) -> np.ndarray[Any, Any]:
         """A writable copy."""

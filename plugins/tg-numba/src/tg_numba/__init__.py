@@ -21,10 +21,10 @@ REFUSES = {
     "threads": "its loops are written for one thread; tg.backend('c', threads={value}) shares them out",
     "accuracy": "its mathematics is vectors'; tg.backend('c', accuracy='strict') has libm's own results",
     "optimize": "its loops are written as vectors, for which LLVM's passes gain nothing",
-    "preallocate": "memory is the system's, taken by calls as they need it; memory={value} may limit it",
-    "compile_options": "its text goes to LLVM's code generator, which has none; NUMBA_CPU_FEATURES names a processor's",
+    "preallocate": "memory is the system's, taken by calls as they need it; memory= limits what a call may take",
+    "compile_options": "its text goes to LLVM's code generator, which is told the processor and nothing else",
     "autotune": "how a loop is written follows from its operands and lengths; nothing is searched",
-    "static_shapes": "lengths are arguments of one module, no slower; tg.matrix('x', shape=(3, 4)) states them",
+    "static_shapes": "lengths are arguments of one module; tg.matrix('x', shape=(3, 4)) makes them constants",
 }
 
 

@@ -19,7 +19,7 @@ REFUSES = {
     "preallocate": "its allocator has one setting for the process; PYTORCH_CUDA_ALLOC_CONF in the environment sets it",
     "autotune": "torch.backends.cudnn.benchmark is one for the process; mode='max-autotune-no-cudagraphs' with"
     " compile=True searches for kernels",
-    "static_shapes": "what it compiles is of one combination of shapes; with compile=False shapes do not matter",
+    "static_shapes": "what it compiles is of one combination of shapes, always; compile=False takes any",
 }
 
 
@@ -50,9 +50,7 @@ class Options:
             raise OptionError(message(text, hint='a mode is some of them: torch._inductor.list_mode_options("…")'))
         if not self.compile and (self.compile_options or self.mode != "default"):
             name = "compile_options" if self.compile_options else "mode"
-            text = (
-                f"backend 'torch': option {name}: found {getattr(self, name)!r} and compile=False, needed compile=True"
-            )
+            text = f"backend 'torch': option {name}: found {getattr(self, name)!r}, needed compile=True beside it"
             raise OptionError(message(text))
 
 
