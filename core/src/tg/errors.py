@@ -89,7 +89,10 @@ class DebugError(TgError, AssertionError):
 
 
 class NonFiniteError(TgError, FloatingPointError):
-    """A result has a NaN or an infinity: what a call with `nan_guard=True` raises, with the node that made it."""
+    """A result has a NaN or an infinity: what a call with `nan_guard=True` raises, with the node that made it.
+
+    A step of `tg.optimize.loss_scaled` raises it of a gradient at the least scale.
+    """
 
     found: object = None  # the node, as `find_nonfinite` of the function gives it
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg.errors import InputError, NotDifferentiable
+from tg.errors import InputError, NonFiniteError, NotDifferentiable
 
 BACKENDS = [one.name for one in tg.plugin.registry().backends() if one.is_available]
 
@@ -52,13 +52,29 @@ def test_a_step_that_is_not_finite_leaves_all_but_the_scale_as_it_was():
 
 def test_the_scale_stays_between_1_and_what_is_finite():
     step, _, state, _ = built(init_scale=2.0)
-    for _ in range(3):
-        step(np.float16(np.nan))
+    step(np.float16(np.nan))
     assert state["loss_scaled: scale"].get_value() == 1
     w = tg.shared(np.float32(1), "w")
     updates = tg.optimize.loss_scaled(w * 1e-30, w, lambda g: {}, init_scale=3e38, growth_interval=1)
     tg.function([], [], updates=updates)()
     assert tg.optimize.state(updates)["loss_scaled: scale"].get_value() == np.float32(3e38)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_gradient_that_is_not_finite_at_the_least_scale_is_an_error_that_shows_it(backend):
+    x, w = tg.scalar("x", "float16"), tg.shared(np.float32(1), "w")
+    loss = (w.astype("float16") * x).astype("float32")
+    updates = tg.optimize.loss_scaled(
+        loss, w, lambda g: tg.optimize.sgd(None, w, learning_rate=0.1, gradients=g), init_scale=2.0
+    )
+    step = tg.function([x], loss, updates=updates, backend=backend)
+    step(np.float16(np.inf))
+    before = {name: v.get_value() for name, v in tg.optimize.state(updates).items()}
+    with pytest.raises(NonFiniteError, match="scale: found 1 and a gradient that is not finite"):
+        step(np.float16(np.inf))
+    assert before == {name: v.get_value() for name, v in tg.optimize.state(updates).items()}
+    step(np.float16(1))
+    np.testing.assert_allclose(w.get_value(), 0.9)
 
 
 def test_a_small_gradient_of_a_half_is_not_lost():

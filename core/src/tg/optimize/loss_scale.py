@@ -5,18 +5,19 @@ from __future__ import annotations
 import functools
 import math
 import numbers
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tg.errors import InputError, message
+from tg.errors import InputError, NonFiniteError, message
 from tg.functions.arguments import own_updates
 from tg.functions.shared import shared
 from tg.gradient.api import vjp
 from tg.gradient.arguments import real_scalar
+from tg.ops.assumptions import assert_
 from tg.ops.elementwise.arithmetic import maximum
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import isfinite, logical_and, where
+from tg.ops.elementwise.comparison import isfinite, logical_and, logical_or, where
 from tg.ops.reduction import all as all_of
 from tg.optimize.descent import parameters_of
 from tg.types.dtypes import in_float32
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tg.optimize.descent import Updates
+
+AT_LEAST: Final = "loss_scaled: scale: found {0} and a gradient that is not finite, needed a finite one"
 
 
 def loss_scaled(
@@ -42,8 +45,9 @@ def loss_scaled(
     """Updates by gradients that were computed of the loss times a scale, as large as halves can hold.
 
     Gradients below 6e-8 are 0 in float16. A step in which one is not finite leaves the parameters and what the
-    optimizer keeps as they are, and multiplies the scale by `backoff_factor`, down to 1; `growth_interval` steps
-    without such a one multiply it by `growth_factor`. What the loss stores itself is stored in each step.
+    optimizer keeps as they are, and multiplies the scale by `backoff_factor`, down to 1; a step in which one is not
+    finite at the scale 1 raises. `growth_interval` steps without such a one multiply it by `growth_factor`. What the
+    loss stores itself is stored in each step.
 
     Args:
         loss: a real scalar.
@@ -54,6 +58,7 @@ def loss_scaled(
     Raises:
         InputError: growth_factor is not above 1, backoff_factor not between 0 and 1, init_scale not positive and
             finite, or growth_interval no positive integer.
+        NonFiniteError: in a step, a gradient is not finite at the least scale: the network makes it, not the scale.
     Source:
         torch.amp.GradScaler, whose keywords these are; the least scale is that of jmp.DynamicLossScale. Micikevicius et
         al., "Mixed precision training", 2018.
@@ -89,7 +94,10 @@ def loss_scaled(
         updates[v] = where(is_finite, new, v)
     is_due, larger = count + 1 >= growth_interval, scale * np.float32(growth_factor)
     grown = where(is_due & isfinite(larger), larger, scale)
-    updates[scale] = where(is_finite, grown, maximum(scale * np.float32(backoff_factor), np.float32(1)))
+    backed_off = maximum(scale * np.float32(backoff_factor), np.float32(1))
+    may_fall = logical_or(is_finite, scale > 1)
+    smaller = assert_(backed_off, may_fall, AT_LEAST, cast_variable(scale, "int64"), error=NonFiniteError)
+    updates[scale] = where(is_finite, grown, smaller)
     updates[count] = where(is_finite & ~is_due, count + 1, 0)
     return updates
 
