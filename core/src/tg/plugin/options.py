@@ -108,7 +108,7 @@ def _refusal(backend: str, name: str, reason: str, value: object) -> str:
 
 def _unknown(backend: str, name: str, known: Sequence[str], owners: Sequence[str]) -> str:
     like = near(name, known)
-    lines = [("options", ", ".join(known) or "none")]
+    lines = [("options", ", ".join(known))]
     if owners:
         lines.append(("backends with it", ", ".join(owners)))
     return message(f"backend {backend!r}: unknown option {name!r}", *lines, hint=f"{like} exists" if like else None)
