@@ -305,7 +305,9 @@ LATER: Final = (  # what tg does not have yet, and what to do until then
     # keeping
     ("export", "a function can be pickled: `pickle.loads(pickle.dumps(tg.function([x], tg.exp(x))))`"),
     ("sparse", "`tg.zeros((3,)).at[i].add(x * y)` adds up products"),
-    ("sharding shard_map device cuda to_device", 'backends have options: `tg.backend("jax", device="cpu")`'),
+    ("sharding shard_map with_sharding_constraint make_mesh distribute_tensor",
+     '`tg.shard(tg.matrix("x"), "data", None)` says how x lies on a `tg.Mesh({"data": 4})`'),
+    ("device cuda to_device", 'backends have options: `tg.backend("jax", device="cpu")`'),
 )  # fmt: skip
 
 
