@@ -118,25 +118,26 @@ class Function:
         return pointer(self.request, self.programs, self._calls, args, kwargs)
 
     def traceable(self, *, on_error: str | None = None) -> Callable[..., Any]:
-        """The function for programs of JAX: it takes and gives arrays of JAX, and tracers of them, in `jax.jit`.
+        """The function for programs of JAX or PyTorch: it takes and gives their arrays, also where these are traced.
 
-        It can be called in what `jax.jit`, `jax.vmap`, `jax.lax.scan` and other functions of JAX trace. In reverse mode
-        its derivative is tg's own, as `tg.grad` gives it; second derivatives are JAX's, of that. Shared variables have
-        the values that they have now. Arguments go by position or by name, results come in the structure of this
-        function's; checks that shapes decide raise where it is traced.
+        It can be called in what `jax.jit`, `jax.vmap` and `jax.lax.scan` trace; in PyTorch under autograd, and in
+        `torch.func`, `torch.compile` and `torch.export`. Its derivative is tg's own, as `tg.grad` gives it: for PyTorch
+        in both modes and at every order, for JAX in reverse mode, and second derivatives are JAX's, of that. Shared
+        variables have the values that they have now. Arguments go by position or by name, results come in the structure
+        of this function's; checks that shapes decide raise where it is traced.
 
         Args:
-            on_error: what becomes of checks that values decide, which a program of JAX cannot raise: None refuses a
-                function that has any, "nan" makes all results NaN where one fails.
+            on_error: what becomes of checks that values decide, which a program that is traced cannot raise: None
+                refuses a function that has any, "nan" makes all results NaN where one fails.
         Dtypes:
-            as for a call; results of 64 bits need `jax_enable_x64`, which what is inside does without.
+            as for a call; in JAX results of 64 bits need `jax_enable_x64`, which what is inside does without.
         Raises:
-            InputError: the backend has no such programs (JAX has), the function updates shared variables, is looked at
-                by `nan_guard` or `mode="debug"`, has checks that values decide, or a value of an argument decides a
-                length; as for a call.
+            InputError: the backend has no such programs (JAX and PyTorch have), the function updates shared variables,
+                is looked at by `nan_guard` or `mode="debug"`, has checks that values decide, or a value of an argument
+                decides a length; as for a call.
             OptionError: another `on_error`.
-            NotDifferentiable: by JAX's transformations, where tg knows no derivative, or JAX would not know what
-                `tg.stop_gradient` and its like say of a second one.
+            NotDifferentiable: by the library's transformations, where tg knows no derivative, or JAX would not know
+                what `tg.stop_gradient` and its like say of a second one.
         Example:
             >>> import jax
             >>> import tg

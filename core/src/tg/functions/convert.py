@@ -67,7 +67,7 @@ def to_traced(value: Any, kind: TensorType, what: str) -> Any:
     dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
     if isinstance(value, np.ndarray | np.generic | Variable) or dtype is None or shape is None:
         return to_array(value, kind, what)
-    source = getattr(dtype, "name", str(dtype))
+    source = _dtype_name(dtype)
     if source != kind.dtype and not _casts_unseen(source, kind.dtype, is_weak=getattr(value, "weak_type", False)):
         hint = f"value.astype({kind.dtype!r}) converts on purpose"
         raise DtypeError(message(f"{what}: found dtype {source}, needed {kind.dtype}", hint=hint))
@@ -82,13 +82,18 @@ def to_spread(value: Any, kind: TensorType, what: str) -> Any:
         DtypeError: another dtype.
         ShapeError: another rank or length.
     """
-    source = getattr(value.dtype, "name", str(value.dtype))
+    source = _dtype_name(value.dtype)
     if source != kind.dtype:
         hint = f"value.astype({kind.dtype!r}) stays where it is, np.asarray(value) brings it together"
         text = f"{what}: found an array of {source} on several devices, needed {kind.dtype}"
         raise DtypeError(message(text, hint=hint))
     _check_shape(tuple(value.shape), kind, what)
     return value
+
+
+def _dtype_name(dtype: Any) -> str:
+    """The name of a dtype, which some libraries write behind their own."""
+    return getattr(dtype, "name", str(dtype)).rpartition(".")[2]
 
 
 def _casts_unseen(source: str, target: str, *, is_weak: bool) -> bool:

@@ -18,7 +18,7 @@ from tg.functions.programs import Programs
 from tg.functions.request import Request
 from tg.functions.shared import snapshots
 from tg.functions.structure import flatten
-from tg.gradient.api import grad, vjp
+from tg.gradient.api import grad, jvp, vjp
 from tg.graph.dims import named_type
 from tg.graph.freezing import holds
 from tg.graph.function_graph import FunctionGraph
@@ -29,7 +29,7 @@ from tg.link.linker import Traceable, node_lines
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, where
 from tg.ops.elementwise.complex import complex as complex_of
-from tg.ops.elementwise.complex import conjugate, imag, real
+from tg.ops.elementwise.complex import imag, real
 from tg.rewrite.driver import rewrite
 from tg.types.dtypes import is_complex, is_inexact
 from tg.variables.conversion import constant
@@ -60,9 +60,10 @@ def traceable(f: Function, on_error: str | None) -> Callable[..., Any]:
         text = f"traceable: {f!r} is looked at in each call, by nan_guard or mode='debug': a trace has no calls"
         raise InputError(message(text))
     programs = _Traced(_held(f), on_error)
-    body = plugin.registry().linker(f.backend).traceable(programs.described())
+    linker = plugin.registry().linker(f.backend)
+    body = linker.traceable(programs.described())
     if body is None:
-        hint = 'backend="jax" has it'
+        hint = 'backend="jax" and "torch" have them'
         raise InputError(message(f"traceable: backend {f.backend!r} has no programs that trace functions", hint=hint))
     programs.look_at_main()
     binding, types = request.binding, [v.type for v in request.inputs]
@@ -74,7 +75,7 @@ def traceable(f: Function, on_error: str | None) -> Callable[..., Any]:
     traced.__name__ = traced.__qualname__ = f.name
     traced.__doc__ = f"The traceable form of {f!r}."
     traced.__signature__ = inspect.signature(f)  # type: ignore[attr-defined]
-    return traced
+    return linker.embedded(traced)
 
 
 def _held(f: Function) -> Programs:
@@ -111,7 +112,8 @@ class _Traced:
         inputs, outputs = [v.type for v in self._request.inputs], self._programs.main.graph.output_types
         is_scalar = len(outputs) == 1 and outputs[0].shape == () and not is_complex(outputs[0].dtype)
         name = self._request.options.name
-        return Traceable(name, tuple(inputs), tuple(outputs), self, self.derivative, is_scalar, self.refusal)
+        types = tuple(inputs), tuple(outputs)
+        return Traceable(name, *types, self, is_scalar, self.gradient, self.tangent, self.refusal)
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         """The results for arrays of a library that is tracing."""
@@ -170,14 +172,30 @@ class _Traced:
             ys = [v for v in request.results if is_inexact(v.type.dtype)]
             cotangents = [Variable(named_type(y)) for y in ys]
             inputs += cotangents
-            results = list(vjp(ys, xs, [_conjugated(v) for v in cotangents], disconnected="zero"))
-        first = len(results) - len(xs)
-        results[first:] = map(_conjugated, results[first:])  # a cotangent of tg is the conjugate of JAX's
-        return _Traced(_alike(self._programs, f"gradient_of_{request.options.name}", inputs, results), self._on_error)
+            results = list(vjp(ys, xs, cotangents, disconnected="zero"))
+        return self._derived("gradient", inputs, results)
 
-    def derivative(self, *arrays: Any) -> tuple[Any, ...]:
-        """See `Traceable.derivative`."""
-        return self._gradient(*arrays)
+    @functools.cached_property
+    def _tangent(self) -> _Traced:
+        """The programs of the derivative in forward mode."""
+        request = self._request
+        xs, ys = ([v for v in variables if is_inexact(v.type.dtype)] for variables in (request.inputs, request.results))
+        tangents = [Variable(named_type(x)) for x in xs]
+        results = jvp(ys, xs, tangents, disconnected="zero")
+        return self._derived("tangent", [*request.inputs, *tangents], results)
+
+    def _derived(self, kind: str, inputs: Sequence[Variable], results: Sequence[Variable]) -> _Traced:
+        return _Traced(
+            _alike(self._programs, f"{kind}_of_{self._request.options.name}", inputs, results), self._on_error
+        )
+
+    def gradient(self) -> Traceable:
+        """See `Traceable.gradient`."""
+        return self._gradient.described()
+
+    def tangent(self) -> Traceable:
+        """See `Traceable.tangent`."""
+        return self._tangent.described()
 
     def refusal(self) -> Exception | None:
         """Why the derivative is not to be differentiated by others; None where it may be."""
@@ -197,10 +215,6 @@ def _says_more(node: Apply) -> bool:
     is_read = any(is_inexact(t.dtype) for t in node.types)
     inner = node.op.inner_graphs()
     return (node.op.only_derives and is_read) or any(holds(graph, lambda op: op.only_derives) for graph in inner)
-
-
-def _conjugated(v: Variable) -> Variable:
-    return conjugate(v) if is_complex(v.type.dtype) else v
 
 
 def _has_checks(check: Descriptor) -> InputError:

@@ -24,6 +24,7 @@ from tg.link.blame import program_error, wrong_values
 from tg.link.host import host_checks
 from tg.link.inspection import Inspector, check_types
 from tg.link.linker import Executable, Linker, Request, Status
+from tg.link.part import Part
 from tg.link.unit import Unit
 from tg.link.writing import Funcified, funcify, parameters
 
@@ -60,6 +61,7 @@ class FuncifyExecutable(Executable):
         self._programs: dict[tuple[Any, ...], Callable[..., tuple[Any, ...]]] = {}
         self._traces: list[None] = []  # as many as there were: to append one is one step
         self._tracing: dict[int, Span] = {}  # by thread
+        self._parts: dict[int, Part] = {}  # by the id of the linker, which they keep
         self._compilations: deque[Span] = deque(maxlen=KEPT)
         self._texts: dict[tuple[Any, ...], Callable[[], str]] = {}  # of what the library has made, by sizes
         self._main = self._program(()) if function.host is None else None
@@ -196,13 +198,19 @@ class FuncifyExecutable(Executable):
         Raises:
             ShapeError: a check fails that shapes decide.
         """
-        host = self._function.host
-        sizes = () if host is None else host.function(*arrays)
-        steps = self._steps(sizes, self._function.inspected(check_types(self._request)))
-        try:
-            return steps(self._constants, *arrays)
-        except Exception as error:  # noqa: BLE001 (raised again, named)
-            raise program_error(error, self._function.lines, self._request)  # noqa: B904
+        linker = self._linker.tracing(arrays)
+        return self.run(arrays)[0] if linker is None else self._part(linker)(arrays)
+
+    def _part(self, linker: FuncifyLinker) -> Part:
+        """The program as others trace it, by the functions of this linker."""
+        part = self._parts.get(id(linker))
+        if part is None:
+            function, constants = self._function, self._constants
+            if linker is not self._linker:
+                function = funcify(self._graph, self._request, linker)
+                constants = tuple(linker.to_native(data) for data in function.constants)
+            part = self._parts.setdefault(id(linker), Part(function, constants, linker, self._request, self._steps))
+        return part
 
     def _converted(self, outputs: Sequence[Any]) -> Sequence[Array]:
         if not self._linker.waits:
@@ -363,6 +371,10 @@ class FuncifyLinker(Linker):
             None: it is what the values of the program need.
         traceable: `traceable(function)` makes of a `tg.link.linker.Traceable` a function that programs of the library's
             users may trace and differentiate; None: there are no such programs.
+        embedded: `embedded(function)` makes the user's form of it known to a tracer of the library that reads Python.
+        tracing: `tracing(arrays)` is the linker by whose functions such programs are made of these arrays;
+            itself unless given. None where the program is to run as in a call.
+        lifted: a constant of a program, which `to_native` has made, as a trace takes it; as it is unless given.
     """
 
     def __init__(
@@ -387,6 +399,9 @@ class FuncifyLinker(Linker):
         lay_out: Callable[[FrozenGraph, Any], Callable[[Any, int | None], Any] | None] | None = None,
         memory: Callable[[FrozenGraph, Callable[..., Any], Sequence[Any]], Plan | None] | None = None,
         traceable: Callable[[Traceable], Callable[..., Sequence[Any]]] | None = None,
+        embedded: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
+        tracing: Callable[[Sequence[Any]], FuncifyLinker | None] | None = None,
+        lifted: Callable[[Any], Any] | None = None,
     ) -> None:
         self.to_native, self.to_numpy, self.views = to_native, to_numpy, views
         self.constant = constant or to_native
@@ -395,7 +410,9 @@ class FuncifyLinker(Linker):
             raise PluginError(message("FuncifyLinker: length: found a function, needed jit beside it"))
         self.argument, self.jit, self.scope, self.length = argument, jit, scope, length
         self.inner = inner if jit is None else None
-        self._traceable, self.is_spread, self.lay_out, self.memory = traceable, is_spread, lay_out, memory
+        self._traceable, self._embedded, self._tracing = traceable, embedded, tracing
+        self.is_spread, self.lay_out, self.memory = is_spread, lay_out, memory
+        self.lifted = lifted or (lambda constant: constant)
         self.context = context or (lambda options: options)
         self.ready = ready or (lambda outputs: outputs)
         self.owned, self.waits, self.special = owned, waits, special
@@ -412,6 +429,14 @@ class FuncifyLinker(Linker):
     def traceable(self, function: Traceable) -> Callable[..., Sequence[Any]] | None:
         """The backend's form of the function."""
         return None if self._traceable is None else self._traceable(function)
+
+    def embedded(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The user's form of the function."""
+        return function if self._embedded is None else self._embedded(function)
+
+    def tracing(self, arrays: Sequence[Any]) -> FuncifyLinker | None:
+        """The linker of programs of the library's users."""
+        return self if self._tracing is None else self._tracing(arrays)
 
     def _copied(self, array: Any) -> Any:
         return self.to_native(self.to_numpy(array))

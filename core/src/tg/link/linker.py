@@ -168,21 +168,25 @@ class MachineCode(NamedTuple):
     owner: object
 
 
-class Traceable(NamedTuple):
+@dataclasses.dataclass(frozen=True, slots=True)
+class Traceable:
     """A function for programs of a backend's library: see `Function.traceable`.
 
-    `run(*arrays)` gives the results of arrays of these types while the library traces. `derivative(*arrays)` gives, if
-    `is_scalar`, the result and its gradient by the inexact inputs; else it takes the cotangents of the inexact results
-    behind the inputs and gives those of the inexact inputs, all in the library's sense: the transpose of the Jacobian.
-    `refusal()` is what to raise where the library would differentiate the derivative; None where it may.
+    `run(*arrays)` gives the results of arrays of these types while the library traces. `gradient()` is such a function
+    itself, the derivative in reverse mode: if `is_scalar`, it gives the result and its gradient by the inexact inputs;
+    else it takes the cotangents of the inexact results behind the inputs and gives those of the inexact inputs, in tg's
+    sense: by the conjugate transpose of the Jacobian. `tangent()` is the derivative in forward mode: it takes the
+    tangents of the inexact inputs behind the inputs and gives those of the inexact results. `refusal()` is what to
+    raise where the library, not tg, would differentiate the gradient; None where it may.
     """
 
     name: str
     inputs: tuple[TensorType, ...]
     outputs: tuple[TensorType, ...]
     run: Callable[..., tuple[Any, ...]]
-    derivative: Callable[..., tuple[Any, ...]]
     is_scalar: bool
+    gradient: Callable[[], Traceable]
+    tangent: Callable[[], Traceable]
     refusal: Callable[[], Exception | None]
 
 
@@ -311,6 +315,10 @@ class Linker(abc.ABC):
     def traceable(self, function: Traceable) -> Callable[..., Sequence[Any]] | None:
         """A function of arrays that programs of the backend's library trace and differentiate; None: it has none."""
         return None
+
+    def embedded(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The form of such a function that is the user's: made known to a tracer of the library that reads Python."""
+        return function
 
     def release_memory(self) -> int:
         """Give the system the memory that is kept between calls and that no array has; how many bytes it was."""

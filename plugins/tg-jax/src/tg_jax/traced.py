@@ -71,7 +71,8 @@ def _differentiable(function: Traceable, scope: Scope, *, is_wide: bool) -> Call
             if function.is_scalar:
                 gradients = [lax.convert_element_type(cotangents[0], slope.dtype) * slope for slope in residuals]
             else:
-                gradients = list(derivative(*residuals, *[cotangents[k] for k in results]))
+                gradients = derivative(*residuals, *[jnp.conj(cotangents[k]) for k in results])
+            gradients = [jnp.conj(dx) for dx in gradients]  # a cotangent of tg is the conjugate of JAX's
         by_place = dict(zip(inexact, gradients, strict=True))
         return tuple(by_place.get(k) for k in range(len(function.inputs)))
 
@@ -87,7 +88,11 @@ def _once(function: Traceable, scope: Scope, *, is_wide: bool) -> Callable[..., 
     Where the caller has no 64 bits JAX has none either when it transposes: what has them inside would be cut, or not
     fit together.
     """
-    derivative: Any = jax.custom_jvp(function.derivative)
+
+    def run(*arrays: Any) -> tuple[Any, ...]:
+        return function.gradient().run(*arrays)
+
+    derivative: Any = jax.custom_jvp(run)
 
     @derivative.defjvp  # type: ignore[untyped-decorator]
     def differentiated(arrays: Sequence[Any], tangents: Sequence[Any]) -> Any:
@@ -95,9 +100,9 @@ def _once(function: Traceable, scope: Scope, *, is_wide: bool) -> Callable[..., 
         if refusal is not None:
             raise refusal
         with scope():
-            if not is_wide and _has_wide_numbers(jax.make_jaxpr(function.derivative)(*arrays)):
+            if not is_wide and _has_wide_numbers(jax.make_jaxpr(run)(*arrays)):
                 raise InputError(message(f"traceable: {function.name}: {NARROW}", hint=HINT))
-            return jax.jvp(function.derivative, arrays, tangents)
+            return jax.jvp(run, arrays, tangents)
 
     return derivative  # type: ignore[no-any-return]
 
