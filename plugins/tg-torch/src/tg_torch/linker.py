@@ -16,36 +16,21 @@ import numpy as np
 import torch
 
 from tg import NoRuleError, OptionError
-from tg.backend import FuncifyLinker, Linker, cast, complex, indexing, message, node_lines, shape, takes_graphs
+from tg.backend import FuncifyLinker, Linker, indexing, message, node_lines, takes_graphs
 from tg_torch.compiled import Compiled, CompiledStep
-from tg_torch.fused import Fence
 from tg_torch.place import CPU, Place
 from tg_torch.special import special
+from tg_torch.traced import embedded, traceable, tracing
+from tg_torch.values import VIEWS, to_native, to_numpy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
-    from tg.backend import Executable, FrozenGraph, Request
+    from tg.backend import Executable, FrozenGraph, Request, Traceable
     from tg_torch import Options
 
     Array = np.ndarray[Any, Any]
-
-VIEWS: Final = frozenset(
-    {
-        Fence,
-        cast.Cast,
-        complex.real,
-        complex.imag,
-        indexing.Slice,
-        indexing.WrapIndex,
-        shape.BroadcastTo,
-        shape.ExpandDims,
-        shape.Reshape,
-        shape.Squeeze,
-        shape.Transpose,
-    }
-)
 
 
 def scope(options: Options) -> AbstractContextManager[Any] | None:
@@ -80,14 +65,6 @@ def _devices() -> list[str]:
     return ["cpu", *(["cuda"] if cuda else []), *cuda, *mps]
 
 
-def to_native(array: Array) -> torch.Tensor:
-    """A copy of an array as a tensor on the processor."""
-    copied = np.array(array, order="C")
-    if copied.dtype.name == "bfloat16":  # of which NumPy and PyTorch share the bits, but no name
-        return torch.from_numpy(copied.view(np.int16)).view(torch.bfloat16)
-    return torch.from_numpy(copied)
-
-
 def as_tensor(value: Any) -> torch.Tensor:
     """An input as a tensor, in the memory of the array if that can be."""
     if type(value) is not np.ndarray:
@@ -103,18 +80,6 @@ def as_tensor(value: Any) -> torch.Tensor:
 def as_compact(value: Any) -> torch.Tensor:
     """An input as a tensor in C order, for which programs are compiled."""
     return as_tensor(value).contiguous()
-
-
-def to_numpy(value: Any) -> Array:
-    """A tensor as an array, in its memory if it is on the processor."""
-    if isinstance(value, np.ndarray):
-        return value
-    value = value.cpu()
-    if value.dtype == torch.bfloat16:
-        import ml_dtypes
-
-        return value.view(torch.int16).numpy().view(ml_dtypes.bfloat16)  # type: ignore[no-any-return]
-    return value.numpy()  # type: ignore[no-any-return]
 
 
 def owned(value: torch.Tensor) -> Array:
@@ -157,6 +122,7 @@ def funcify_linker(options: Options, *, steps: bool = False) -> FuncifyLinker:
         owned=owned,
         special=special,
         views=VIEWS,
+        tracing=functools.partial(tracing, None if options.device is None else find_device(options.device)),
     )
 
 
@@ -185,6 +151,14 @@ class TorchLinker(Linker):
         if request.options.compile:
             _refuse_lengths(graph)
         return funcify_linker(request.options, steps=takes_graphs(graph)).compile(graph, request)
+
+    def traceable(self, function: Traceable) -> Callable[..., Sequence[Any]]:
+        """The function for programs of PyTorch."""
+        return traceable(function)
+
+    def embedded(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, which `torch.compile` calls."""
+        return embedded(function)
 
 
 def _refuse_lengths(graph: FrozenGraph) -> None:

@@ -13,10 +13,12 @@ class Place(NamedTuple):
     """The context of a rule.
 
     `device` is where arrays that are made of nothing are made; where `is_traced`, values are not known while rules run.
+    It `is_part` of a user's program if loops are traced, too, and nothing is written in place.
     """
 
     device: torch.device
     is_traced: bool
+    is_part: bool = False
 
 
 RUN: Final = Place(CPU, False)

@@ -23,6 +23,11 @@ def signed(x: torch.Tensor) -> torch.Tensor:
     return x if kind is None else x.view(kind)
 
 
+def as_dtype(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Inverse of `signed`: integers of such bits in their own dtype; arrays that have it as they are."""
+    return x if x.dtype == dtype else x.view(dtype)
+
+
 def ordered(x: torch.Tensor) -> torch.Tensor:
     """Signed integers in the order of the unsigned ones; arrays of other dtypes as they are."""
     kind = SIGNED.get(x.dtype)

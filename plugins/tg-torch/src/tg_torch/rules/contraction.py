@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from tg.backend import contraction as t
-from tg_torch.unsigned import signed
+from tg_torch.unsigned import as_dtype, signed
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -20,7 +20,7 @@ def matmul(op: t.MatMul, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """The matrix product; of booleans, whether any product is true."""
     if x.dtype == torch.bool:
         return torch.matmul(x.to(torch.float32), y.to(torch.float32)) > 0
-    return torch.matmul(signed(x), signed(y)).view(x.dtype)
+    return as_dtype(torch.matmul(signed(x), signed(y)), x.dtype)
 
 
 RULES: Final[dict[object, Rule]] = {t.MatMul: matmul}

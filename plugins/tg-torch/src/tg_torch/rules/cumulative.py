@@ -12,7 +12,7 @@ import torch
 from tg import add, maximum, minimum, multiply
 from tg.backend import cumulative as t
 from tg_torch.rules.elementwise import arithmetic
-from tg_torch.unsigned import ordered, signed, unordered
+from tg_torch.unsigned import as_dtype, ordered, signed, unordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ def accumulate(op: t.Accumulate, x: torch.Tensor) -> torch.Tensor:
         return EXTREMA[LOGICAL[op.fn]](x.to(torch.uint8), op.axis).values.to(torch.bool)
     if op.fn in SUMS:
         bits = signed(x)
-        return SUMS[op.fn](bits, op.axis, dtype=bits.dtype).view(x.dtype)
+        return as_dtype(SUMS[op.fn](bits, op.axis, dtype=bits.dtype), x.dtype)
     if x.is_complex():
         return _running(arithmetic.maximum if op.fn is maximum else arithmetic.minimum, x.movedim(op.axis, 0), op.axis)
     return unordered(EXTREMA[op.fn](ordered(x), op.axis).values, x.dtype)

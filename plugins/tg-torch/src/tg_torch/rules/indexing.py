@@ -17,7 +17,7 @@ from tg.backend import indexing as t
 from tg_torch.place import RUN, Place
 from tg_torch.rules.elementwise import arithmetic
 from tg_torch.rules.sorting import arg_sort
-from tg_torch.unsigned import ordered, signed, unordered
+from tg_torch.unsigned import as_dtype, ordered, signed, unordered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tg.backend import Rule
 
 NOTHING: Final[frozenset[int]] = frozenset()
+PUT: Final = torch.ops.aten.index_put
 REDUCTIONS: Final[dict[object, str]] = {multiply: "prod", maximum: "amax", minimum: "amin"}
 
 
@@ -55,7 +56,7 @@ def _window(x: torch.Tensor, starts: Sequence[int], sizes: Sequence[int], steps:
 
 
 def _flip(x: torch.Tensor, axes: list[int]) -> torch.Tensor:
-    return signed(x).flip(axes).view(x.dtype)
+    return as_dtype(signed(x).flip(axes), x.dtype)
 
 
 def _forwards(
@@ -98,25 +99,39 @@ def slice_update(
     dying: frozenset[int] = NOTHING,
 ) -> torch.Tensor:
     """A copy with a window written; the operand itself where it may be written."""
-    y = x if 0 in dying else x.clone()
+    y = x if 0 in dying or context.is_part else x.clone()
     if v.numel() == 0:
-        return y
+        return y.clone() if context.is_part else y
     sizes = v.shape[v.ndim - len(op.steps) :]
     if starts and context.is_traced:
         return _put(op, y, v, _positions(x, merge_sizes(op.starts, starts), sizes, op.steps))
     windows, backwards = _forwards(x.shape, known_shape(op.starts, starts), sizes, op.steps)
     old = y[(..., *windows)]
     new = _flip(v, backwards) if backwards else v
-    old.copy_(new if op.fn is None else arithmetic.RULES[op.fn](old, new))
+    written = new if op.fn is None else arithmetic.RULES[op.fn](old, new)
+    if context.is_part:
+        return _with_window(y, windows, written)
+    old.copy_(written)
     return y
 
 
-def _put(op: t.SliceUpdate, y: torch.Tensor, v: torch.Tensor, positions: Sequence[torch.Tensor]) -> torch.Tensor:
-    """A window written by its positions."""
+def _with_window(x: torch.Tensor, windows: Sequence[slice], v: torch.Tensor) -> torch.Tensor:
+    """The array with a window along its last axes replaced, without writing into it."""
+    if not windows:
+        return v
+    first, *rest = windows
+    axis = x.ndim - len(windows)
+    begin, end, step = first.indices(x.shape[axis])
+    inner = _with_window(x[(..., first, *[slice(None)] * len(rest))], rest, v)
+    return as_dtype(torch.slice_scatter(signed(x), signed(inner), axis, begin, end, step), x.dtype)
+
+
+def _put(op: t.SliceUpdate, x: torch.Tensor, v: torch.Tensor, positions: Sequence[torch.Tensor]) -> torch.Tensor:
+    """The array with a window replaced by its positions."""
     index: Any = (..., *positions)
-    bits = signed(y)
-    bits[index] = signed(v if op.fn is None else arithmetic.RULES[op.fn](y[index], v))
-    return y
+    places = [*[None] * (x.ndim - len(positions)), *positions]
+    new = v if op.fn is None else arithmetic.RULES[op.fn](x[index], v)
+    return as_dtype(PUT(signed(x), places, signed(new)), x.dtype)
 
 
 def gather(op: t.Gather, x: torch.Tensor, *indices: torch.Tensor) -> torch.Tensor:
@@ -130,16 +145,21 @@ def gather(op: t.Gather, x: torch.Tensor, *indices: torch.Tensor) -> torch.Tenso
         rows = signed(x).index_select(axes[0], first.reshape(-1)).movedim(axes[0], 0)
     else:
         rows = signed(x).movedim(axes, tuple(range(len(axes))))[tuple([i.reshape(-1) for i in indices])]
-    return rows.reshape((*first.shape, *rest)).view(x.dtype)
+    return as_dtype(rows.reshape((*first.shape, *rest)), x.dtype)
 
 
 def scatter(
-    op: t.Scatter, x: torch.Tensor, v: torch.Tensor, *indices: torch.Tensor, dying: frozenset[int] = NOTHING
+    op: t.Scatter,
+    x: torch.Tensor,
+    v: torch.Tensor,
+    *indices: torch.Tensor,
+    context: Place = RUN,
+    dying: frozenset[int] = NOTHING,
 ) -> torch.Tensor:
     """A copy with elements written or combined at positions along `axes`; the operand where it may be written."""
-    y = x if 0 in dying else x.clone()
+    y = x if 0 in dying or context.is_part else x.clone()
     if y.numel() == 0 or v.numel() == 0:
-        return y
+        return y.clone() if context.is_part else y
     front = indices[0].ndim
     values = v.reshape(-1, *v.shape[front:])
     places = tuple([i.reshape(-1) for i in indices])
@@ -148,13 +168,16 @@ def scatter(
         moved = y.movedim(axes, tuple(range(len(axes))))
         if x.dtype == torch.bool and op.fn is add:
             return _combined("amax", y.to(torch.uint8), values.to(torch.uint8), axes, places) != 0
+        if context.is_part:
+            whole = as_dtype(PUT(signed(moved), places, signed(values), op.fn is add), x.dtype)
+            return whole.movedim(tuple(range(len(axes))), axes)
         signed(moved).index_put_(places, signed(values), accumulate=op.fn is add)
         return y
     if x.dtype == torch.bool:
         how = "amax" if op.fn is maximum else "amin"
         return _combined(how, y.to(torch.uint8), values.to(torch.uint8), axes, places) != 0
     if op.fn is multiply:
-        return _combined("prod", signed(y), signed(values), axes, places).view(x.dtype)
+        return as_dtype(_combined("prod", signed(y), signed(values), axes, places), x.dtype)
     if x.is_complex():
         return _extreme_of_complex(op, y, values, axes, places)
     return unordered(_combined(REDUCTIONS[op.fn], ordered(y), ordered(values), axes, places), x.dtype)
@@ -166,9 +189,9 @@ def _combined(
     """All values of each position combined with what is there: `values` (k, ...) at `places` (k) along `axes`."""
     front = tuple(range(len(axes)))
     moved = x.movedim(tuple(axes), front)
-    flat = moved.reshape(-1, *moved.shape[len(axes) :]).clone()
+    flat = moved.reshape(-1, *moved.shape[len(axes) :])
     rows = _row(places, moved.shape).reshape(-1, *[1] * (flat.ndim - 1)).expand(values.shape)
-    flat.scatter_reduce_(0, rows, values, how, include_self=True)
+    flat = flat.scatter_reduce(0, rows, values, how, include_self=True)
     return flat.reshape(moved.shape).movedim(front, tuple(axes)).contiguous()
 
 

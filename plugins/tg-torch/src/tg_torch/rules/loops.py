@@ -26,6 +26,8 @@ def scan(
     n, has_checks = op.carries, bool(op.body.checks)
     length = max(0, int(op.length if op.length is not None else operands[0]))
     slices = [x.unbind(0) for x in sequences]
+    if context.is_part and length:
+        return _unrolled(op, step, carries, slices, captured, range(length))
     traces: list[torch.Tensor] = []
     rows: list[Sequence[torch.Tensor]] = []
     status = None
@@ -50,6 +52,33 @@ def scan(
     if has_checks:
         held = torch.zeros(STATUS_LENGTH, dtype=torch.int64, device=context.device)
         results.append(held if status is None else status)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _unrolled(
+    op: t.Scan,
+    step: Callable[..., Sequence[torch.Tensor]],
+    carries: Sequence[torch.Tensor],
+    slices: Sequence[Sequence[torch.Tensor]],
+    captured: Sequence[torch.Tensor],
+    places: Sequence[int],
+) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    """All steps, of which no value is looked at; the status is that of the first step that fails."""
+    n, has_checks = op.carries, bool(op.body.checks)
+    rows: list[Sequence[torch.Tensor]] = []
+    status: torch.Tensor | None = None
+    for place in reversed(places) if op.reverse else places:
+        outputs = step(*carries, *(x[place] for x in slices), *captured)
+        carries = outputs[:n]
+        rows.append(outputs[n : n + op.traces])
+        if has_checks:
+            told = torch.cat([outputs[-1][:-1], outputs[-1].new_full((1,), place)])
+            status = told if status is None else torch.where(status[0] == 0, told, status)
+    if op.reverse:
+        rows.reverse()
+    results = [*map(torch.clone, carries), *(torch.stack(list(column)) for column in zip(*rows, strict=True))]
+    if status is not None:
+        results.append(torch.where(status[0] == 0, torch.zeros_like(status), status))
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -93,11 +122,34 @@ def cond(
     graphs: Sequence[Callable[..., Sequence[torch.Tensor]]],
     context: Place,
 ) -> torch.Tensor | tuple[torch.Tensor, ...]:
-    """The branch that runs."""
+    """The branch that runs; where values are not known all do, and one is chosen."""
+    if context.is_part:
+        return _chosen(op, index, operands, graphs)
     k = op.branch(int(index))
     outputs = graphs[k](*operands)
     status = _failed(outputs[-1], op.first_check(k)) if op.branches[k].checks else None
     results = [*map(torch.clone, outputs[: len(op.branches[k].outputs)]), *_status(op, status, context)]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _chosen(
+    op: t.Cond,
+    index: torch.Tensor,
+    operands: Sequence[Any],
+    graphs: Sequence[Callable[..., Sequence[torch.Tensor]]],
+) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    """The results of all branches, chosen by the index; beyond the last it is the last that runs."""
+    results: list[torch.Tensor] = []
+    for k, graph in enumerate(graphs):
+        outputs, branch = [*graph(*operands)], op.branches[k]
+        values = outputs[: len(branch.outputs)]
+        if op.inner_descriptors:
+            status = outputs[-1] if branch.checks else index.new_zeros(STATUS_LENGTH, dtype=torch.int64)
+            first = torch.where(status[:1] == 0, 0, status[:1] + op.first_check(k))
+            values.append(torch.cat([first, status[1:]]))
+        is_last = k == len(graphs) - 1
+        runs = index.to(torch.int64) >= k if is_last else index.to(torch.int64) == k
+        results = [torch.where(runs, new, old) for new, old in zip(values, results, strict=True)] if results else values
     return results[0] if len(results) == 1 else tuple(results)
 
 

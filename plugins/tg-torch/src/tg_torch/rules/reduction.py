@@ -13,7 +13,7 @@ import torch
 
 from tg import maximum, minimum
 from tg.backend import reduction as t
-from tg_torch.unsigned import ordered, signed, unordered
+from tg_torch.unsigned import as_dtype, ordered, signed, unordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,9 +33,9 @@ def reduce(op: t.Reduce, x: torch.Tensor) -> Any:
         return OF_BOOL[reduction.of_bool](x, op.axes)
     if reduction.is_sum:
         bits = signed(x)
-        return torch.sum(bits, op.axes, dtype=bits.dtype).view(x.dtype)
+        return as_dtype(torch.sum(bits, op.axes, dtype=bits.dtype), x.dtype)
     if reduction.kind == "product":
-        return _product(signed(x), op.axes).view(x.dtype)
+        return as_dtype(_product(signed(x), op.axes), x.dtype)
     if 0 in [x.shape[k] for k in op.axes]:
         start = reduction.identity(str(x.dtype).removeprefix("torch."))
         return x.new_full(_rest(x, op.axes), start.item())

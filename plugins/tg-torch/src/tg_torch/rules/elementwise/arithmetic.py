@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from tg.backend import arithmetic as t
-from tg_torch.unsigned import SIGNED, below, binary, ordered, signed, unary, unordered
+from tg_torch.unsigned import SIGNED, as_dtype, below, binary, ordered, signed, unary, unordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,7 +87,7 @@ def power(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return _wide_power(x, y)
     elif x.dtype != torch.uint8:
         exponent = torch.clamp(exponent, min=0)  # a check has refused negative ones
-    return torch.pow(signed(x), exponent).view(x.dtype)
+    return as_dtype(torch.pow(signed(x), exponent), x.dtype)
 
 
 def _wide_power(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from tg.backend import bitwise as t
-from tg_torch.unsigned import HIGHEST, binary, signed, unary
+from tg_torch.unsigned import HIGHEST, as_dtype, binary, signed, unary
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -21,7 +21,7 @@ def left_shift(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     bits, count = signed(x), signed(y)
     inside = _inside(count, x)
     moved = torch.bitwise_left_shift(bits, torch.where(inside, count, torch.zeros_like(count)))
-    return torch.where(inside, moved, torch.zeros_like(moved)).view(x.dtype)
+    return as_dtype(torch.where(inside, moved, torch.zeros_like(moved)), x.dtype)
 
 
 def right_shift(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -35,7 +35,7 @@ def right_shift(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
             torch.bitwise_right_shift(bits.new_full((), HIGHEST[x.dtype]), plain), 1
         )
     signs = bits < 0 if x.dtype.is_signed else torch.zeros_like(bits, dtype=torch.bool)
-    return torch.where(inside, moved, -signs.to(moved.dtype)).view(x.dtype)
+    return as_dtype(torch.where(inside, moved, -signs.to(moved.dtype)), x.dtype)
 
 
 def _inside(count: torch.Tensor, x: torch.Tensor) -> torch.Tensor:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from tg.backend import comparison as t
-from tg_torch.unsigned import ordered, signed
+from tg_torch.unsigned import as_dtype, ordered, signed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,7 @@ def greater_equal(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 def where(condition: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """Elements that the condition chooses."""
-    return torch.where(condition, signed(x), signed(y)).view(x.dtype)
+    return as_dtype(torch.where(condition, signed(x), signed(y)), x.dtype)
 
 
 def _lexicographic(first: Comparison, second: Comparison, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
