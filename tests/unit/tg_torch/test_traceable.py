@@ -12,7 +12,7 @@ from torch.nn import functional
 
 import tg
 
-pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")  # PyTorch's own
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")  # PyTorch's own
 
 
 def compiled(inputs, outputs, **options):
