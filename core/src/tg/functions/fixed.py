@@ -38,7 +38,7 @@ class Fixed:
     def __init__(self, variables: Sequence[Shared], dtypes: Mapping[str, str]) -> None:
         self.variables = tuple(variables)
         self._snapshots = [_Snapshot(s.snapshot, dtypes) for s in variables]
-        self._computed: dict[object, tuple[Any, ...]] = {}
+        self._computed: dict[object, Any] = {}  # arrays of backends
 
     def __str__(self) -> str:
         return f"{len(self.variables)} snapshots"
@@ -50,21 +50,15 @@ class Fixed:
     def bound(self, executable: Executable, division: Division, backend: str) -> Executable:
         """An executable of the part that runs in each call, with all that no call gives, as the backend has it."""
         first = self.first(division.whole.arity)
-        passed = [self._native(k - first, executable, backend, j) for j, k in enumerate(division.passed, first)]
-        key = (backend, division.early, division.read)
-        computed = self._computed.get(key)
-        if computed is None:
-            results: list[Any] = division.values(self._snapshots, first)
-            for k, value in enumerate(results):  # one after the other: what it is made of is freed
-                results[k] = executable.laid_out(executable.to_native(value), first + len(passed) + k)
-            computed = self._computed.setdefault(key, tuple(results))
-        return Bound(executable, division.late, first, [*passed, *computed])
-
-    def _native(self, k: int, executable: Executable, backend: str, place: int) -> Any:
-        """A snapshot as the backend has it, made once, for the input of a program at a place."""
-        key = (backend, k)
-        if key not in self._computed:
-            self._computed.setdefault(
-                key, (executable.laid_out(executable.to_native(self._snapshots[k].numpy), place),)
-            )
-        return self._computed[key][0]
+        passed = [(backend, k - first) for k in division.passed]
+        made = [(backend, name) for name in division.names()]
+        for place, key in enumerate(passed, first):
+            if key not in self._computed:
+                native = executable.to_native(self._snapshots[key[1]].numpy)
+                self._computed.setdefault(key, executable.laid_out(native, place))
+        missing = [k for k, key in enumerate(made) if key not in self._computed]
+        values = division.values(missing, self._snapshots, first) if missing else []
+        for k in reversed(missing):  # one after the other: what it is made of is freed
+            native = executable.to_native(values.pop())
+            self._computed.setdefault(made[k], executable.laid_out(native, first + len(passed) + k))
+        return Bound(executable, division.late, first, [self._computed[key] for key in (*passed, *made)])

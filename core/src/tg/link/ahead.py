@@ -53,16 +53,34 @@ class Division(NamedTuple):
     passed: tuple[int, ...]
     whole: FrozenGraph
 
-    def values(self, fixed: Sequence[HasArray], first: int) -> list[Array]:
-        """The results of `early`, for the values of the fixed inputs, the first of which has a number.
+    @property
+    def evaluated(self) -> FrozenGraph:
+        """The graph that runs once, with no node around it."""
+        graph = self.early
+        nodes = graph.nodes
+        return nodes[0].op.graph if len(nodes) == 1 and type(nodes[0].op) is Call else graph
+
+    def names(self) -> list[object]:
+        """For each result of `early` what equal results of other programs have too."""
+        graph, keys = self.evaluated, []
+        for root in graph.outputs:
+            nodes, read = _below(graph, [root])
+            inputs = [k for k in range(graph.arity) if k in read]
+            keys.append((_part(graph, inputs, nodes, [root]), tuple(self.read[k] for k in inputs)))
+        return keys
+
+    def values(self, wanted: Sequence[int], fixed: Sequence[HasArray], first: int) -> list[Array]:
+        """Some results of `early`, for the values of the fixed inputs, the first of which has a number.
 
         Raises:
             TgError: as an op's `perform` does.
         """
-        graph = self.early
-        while len(graph.nodes) == 1 and isinstance(call := graph.nodes[0].op, Call) and not call.graph.checks:
-            graph = call.graph  # whose intermediate results are freed
-        results, _ = PerformExecutable(graph).run([fixed[k - first].numpy for k in self.read])
+        graph = self.evaluated
+        roots = [graph.outputs[k] for k in wanted]
+        nodes, read = _below(graph, roots)
+        inputs = [k for k in range(graph.arity) if k in read]
+        part = _part(graph, inputs, nodes, roots)
+        results, _ = PerformExecutable(part).run([fixed[self.read[k] - first].numpy for k in inputs])
         return [np.ascontiguousarray(v).reshape(v.shape) for v in results]
 
 

@@ -231,12 +231,15 @@ def _scaled_columns(base: Variable, places: Sequence[int | None], scale: Variabl
 
 def _merged(node: Apply, axes: tuple[int | None, ...]) -> tuple[int | None, ...] | None:
     """The axes after a reshape that makes one of those of groups and outer channels; None if it does something else."""
-    if axes[:LEAD] != (0, GROUP, OUTER):
-        return None
     old, new = node.inputs[0].shape, wanted_shape(node.op, node)
-    if len(new) != len(old) - 1 or not all(map(equal_here, (old[0], *old[LEAD:]), (new[0], *new[2:]))):
+    if len(new) == len(old) - 2 and is_one(old[0]) and axes[0] == 0:  # one image, whose axis goes too
+        old, axes = old[1:], axes[1:]
+    at = axes.index(GROUP) if GROUP in axes else 0
+    if axes[at : at + 2] != (GROUP, OUTER) or len(new) != len(old) - 1:
         return None
-    return (0, BOTH, *axes[LEAD:])
+    if not all(map(equal_here, (*old[:at], *old[at + 2 :]), (*new[:at], *new[at + 1 :]))):
+        return None
+    return (*axes[:at], BOTH, *axes[at + 2 :])
 
 
 def _known(fn: Any, *operands: Variable) -> Variable:
