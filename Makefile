@@ -32,7 +32,8 @@ PYTENSOR_EXTRAS := test$(shell grep -q '^pymc==' $(PYTENSOR_PINS) && echo ,pymc)
 # The distributions: installed here, editable, and built as wheels.
 # tg-pytensor has an environment of its own: PyTensor wants an older Numba.
 WORKSPACE := core native $(filter-out $(PYTENSOR),$(sort $(wildcard plugins/*))) conformance
-TOOLS := basedpyright build editables furo hatchling hypothesis import-linter mypy myst-parser optax pytest pytest-timeout pytest-xdist ruff sphinx towncrier vulture
+TOOLS := basedpyright build dask distributed editables furo hatchling hypothesis import-linter joblib mypy myst-parser optax pytest pytest-timeout \
+         pytest-xdist ruff sphinx towncrier vulture xarray
 
 SUITE := conformance/src/tg_conformance/suite
 QUICK := perform c numba jax torch

@@ -48,6 +48,7 @@ _HOMES = {
     "function": "tg.functions.make",
     "Function": "tg.functions.compiled",
     "jit": "tg.functions.jit",
+    "map_over": "tg.functions.map_over",
     "check_grad": "tg.functions.check_grad",
     "GradientCheck": "tg.functions.check_grad",
     "evaluate": "tg.functions.make",

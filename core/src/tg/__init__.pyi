@@ -46,6 +46,7 @@ from tg.functions.explanation import Explanation as Explanation
 from tg.functions.jit import jit as jit
 from tg.functions.make import evaluate as evaluate
 from tg.functions.make import function as function
+from tg.functions.map_over import map_over as map_over
 from tg.functions.shared import Shared as Shared
 from tg.functions.shared import shared as shared
 from tg.functions.show import parse as parse

@@ -35,7 +35,7 @@ PARTS = (
         ),
     ),
     ("Differentiation", ("grad", "value_and_grad", "vjp", "jvp", "jacobian", "hessian", "hvp", "check_grad")),
-    ("Batching", ("vmap",)),
+    ("Batching", ("vmap", "map_over")),
     ("Modules", tuple(f"nn.{name}" for name in tg.nn.__all__ if is_of_modules(getattr(tg.nn, name)))),
     ("Data", ("data.batches",)),
     ("Structures", tuple(f"tree.{name}" for name in tg.tree.__all__)),

@@ -50,6 +50,11 @@ class Function:
         return self.request.options.name
 
     @property
+    def __name__(self) -> str:
+        """The name again, by which schedulers and profilers call a function."""
+        return self.name
+
+    @property
     def inputs(self) -> list[Any]:
         """The variables it is called with, in the structure that `tg.function` was given them in."""
         inputs, nesting = self.request.inputs, self.request.nesting

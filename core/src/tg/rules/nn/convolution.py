@@ -16,7 +16,7 @@ from tg.graph.nodes import Constant, size_value
 from tg.ops.contraction import MatMul
 from tg.ops.elementwise.arithmetic import add, divide, multiply, negative, subtract
 from tg.ops.elementwise.record import Elementwise
-from tg.ops.nn.convolved import LEAD, Convolution, convolution
+from tg.ops.nn.convolved import Convolution, convolution
 from tg.ops.shape import Concatenate, ExpandDims, Reshape, Squeeze, Transpose, reshape
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import FLOATING, Pass, node_rule
