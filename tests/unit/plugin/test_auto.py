@@ -122,6 +122,15 @@ def test_dtypes_and_gaps_are_asked_of_a_backend(install, world, lacking):
     assert f.explain().passed_over[0][0] == "three"
 
 
+def test_a_dtype_to_compile_in_is_one_that_the_backend_has(install):
+    install("mine", MORE, priority=900, dtypes=frozenset({"float32", "float64"}))
+    assert tg.function([X], tg.sin(X), backend=tg.backend("auto", dtype="float32")).backend == "mine"
+    assert tg.backend("auto", dtype="float16").name != "mine"
+    with pytest.raises(OptionError, match="option dtype: found 'float16', which it does not have") as error:
+        tg.backend("mine", dtype="float16")
+    assert "dtypes  float32, float64" in str(error.value)
+
+
 def test_a_backend_of_negative_priority_is_in_no_line(install):
     install("three", THREE, priority=100)
     more = install("more", MORE, priority=-1)

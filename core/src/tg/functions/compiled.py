@@ -168,7 +168,7 @@ class Function:
         Raises:
             InputError: not a variable.
         """
-        return self.explain().why(variable)
+        return self.explain().why(self.request.places.get(id(variable), variable))
 
     def source(self, *, full: bool = False) -> str:
         """The generated code of the main specialisation, with the user's lines; waited for if it is in the making.

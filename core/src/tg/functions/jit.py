@@ -84,7 +84,8 @@ class Jitted:
         fn = self._compiled(arguments, types)
         if quick is not None:
             self._quick[quick] = fn
-        return fn(*arrays)
+        values = zip(arguments.leaves, arrays, strict=True)
+        return fn(*[v if type(v) is float else array for v, array in values])  # a float fits any floating input
 
     def lower(self, *args: Any, **kwargs: Any) -> Function:
         """The compiled function that a call with these arguments runs; its arguments are their leaves, in order."""

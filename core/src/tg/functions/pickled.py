@@ -140,6 +140,7 @@ def restored(
         targets=tuple(targets),
         stand_ins=stand_ins,
         written=None,
+        places={},
     )
     _texts[request] = text
     return make(request, like=like.programs)
@@ -149,11 +150,11 @@ def restored(
 def _compiled(make: type[Function], text: Text, sources: Sequence[Shared], targets: Sequence[Shared]) -> Function:
     _, inputs, rest, count, *_ = pickle.loads(text.data)  # noqa: S301 (a part of a pickle)
     variables = tuple(Variable(t, name=name) for t, name in inputs)
-    structure, options, *others = rest
+    structure, options, defaults, donated, nesting = rest
     stand_ins = _stand_ins(sources, options)
     results = _unparsed(text, count, [*variables, *(stand_ins or sources)])
-    parts = (variables, tuple(sources), results, tuple(targets), structure, options)
-    request = dataclasses.replace(Request(*parts, *others), stand_ins=stand_ins)
+    parts = variables, tuple(sources), results, tuple(targets), structure, options, defaults, donated, nesting
+    request = Request(*parts, stand_ins)
     _texts[request] = text
     return make(request)
 

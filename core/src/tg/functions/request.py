@@ -75,6 +75,7 @@ class Request:
     nesting: Nesting | None = None
     stand_ins: tuple[Variable, ...] = ()  # for the sources in the results, where these are re-typed
     written: Request | None = None  # the same before it was re-typed, of which copies are made
+    places: Mapping[int, Variable] = dataclasses.field(default_factory=dict)  # of its variables, by id: those of this
 
     # all else follows
     live: tuple[Shared, ...] = dataclasses.field(init=False)  # the sources that may have another value in each call
@@ -137,7 +138,8 @@ class Request:
         if not dtypes:
             return self
         variables = [stand_in(v, dtypes) for v in self.variables]
-        results = retyped(self.variables, variables, self.results, dtypes)
+        places: dict[int, Variable] = {}
+        results = retyped(self.variables, variables, self.results, dtypes, places)
         kinds = [dtypes.get(t.type.dtype, t.type.dtype) for t in self.targets]
         results[self.count :] = map(cast_variable, results[self.count :], kinds)
         count = len(self.inputs)
@@ -150,6 +152,7 @@ class Request:
             defaults=defaults,
             stand_ins=tuple(variables[count:]),
             written=self,
+            places=places,
         )
 
     def copied(self, swap: Any, choice: BackendChoice, name: str) -> Request:

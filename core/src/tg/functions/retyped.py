@@ -51,9 +51,17 @@ def stand_in(v: Variable, dtypes: Mapping[str, str]) -> Variable:
 
 
 def retyped(
-    old: Sequence[Variable], new: Sequence[Variable], outputs: Sequence[Variable], dtypes: Mapping[str, str]
+    old: Sequence[Variable],
+    new: Sequence[Variable],
+    outputs: Sequence[Variable],
+    dtypes: Mapping[str, str],
+    places: dict[int, Variable] | None = None,
 ) -> list[Variable]:
-    """The outputs over the new variables, which stand for the old ones."""
+    """The outputs over the new variables, which stand for the old ones.
+
+    Args:
+        places: where to leave what each variable of the expression, by its id, has become.
+    """
     retyping = _Retyping(dtypes)
     done: dict[int | tuple[int, int], Variable] = {id(a): b for a, b in zip(old, new, strict=True)}
 
@@ -70,9 +78,14 @@ def retyped(
             fresh = retyping.node(node.op, operands, [v.type.dtype for v in node.inputs], node.types)
             for k, (before, after) in enumerate(zip(results, fresh, strict=True)):
                 done[id(node), k + 1] = after
-                if before is not None and before.name is not None and after.name is None:
-                    after.name = before.name
-        return [value(v) for v in outputs]
+                if before is not None:
+                    done[id(before)] = after
+                    if after.apply is not None:
+                        after.name = after.name or before.name
+        new_outputs = [value(v) for v in outputs]
+    if places is not None:
+        places.update({key: v for key, v in done.items() if isinstance(key, int)})
+    return new_outputs
 
 
 @final

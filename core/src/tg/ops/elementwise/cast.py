@@ -138,7 +138,7 @@ def cast(x: Any, dtype: object) -> Variable:
         array([  1,   0, 255], dtype=uint8)
     """
     v, name = as_variable(x), dtype_name(dtype)
-    return Cast(name, "stated")(v) if name in WIDE and is_direct() else cast_variable(v, name)  # type: ignore[no-any-return]
+    return Cast(name, "stated")(v) if name in WIDE and is_direct() else cast_variable(v, name)
 
 
 FAMILY = Family("elementwise/cast", ops=(Cast,), functions=(cast,))
