@@ -234,10 +234,9 @@ def _promote_weak(dtype: str, kind: type) -> str:
 def promoted(values: Sequence[Any]) -> tuple[list[Variable], str]:
     """The values as variables of their common dtype, without casting the variables, and that dtype."""
     operands = [v if is_weak(v) else as_variable(v) for v in values]
-    kinds = [weak_kind(v) or v.type.dtype for v in operands]
-    dtype = promote(*kinds)
-    if all(map(is_weak, operands)):
-        dtype = weak_dtype(max(kinds, key=WEAK.index))
+    strong = [v.type.dtype for v in operands if isinstance(v, Variable)]
+    weak = [kind for kind in map(weak_kind, operands) if kind is not None]
+    dtype = promote(*strong, *weak) if strong else weak_dtype(max(weak, key=WEAK.index))
     note_promotions("promotion", operands, [dtype] * len(operands))
     return [weak_variable(v, dtype) if is_weak(v) else v for v in operands], dtype
 
@@ -258,9 +257,9 @@ def note_promotions(what: str, values: Sequence[Any], dtypes: Sequence[str]) -> 
     policy, (least, most) = current().promotion, narrow
     if policy == "numpy":
         return
-    found = " and ".join(dict.fromkeys(dtype for dtype, _ in pairs))
+    shown = " and ".join(dict.fromkeys(dtype for dtype, _ in pairs))
     hint = f"x.astype({least!r}) or x.astype({most!r}) converts on purpose"
-    text = message(f"{what}: found {found}, which promote to {most}, needed one dtype", hint=hint)
+    text = message(f"{what}: found {shown}, which promote to {most}, needed one dtype", hint=hint)
     if policy == "strict":
         raise DtypeError(text)
     warn(text)
