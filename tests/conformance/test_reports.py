@@ -195,12 +195,16 @@ def test_a_certificate_counts_the_ops_that_the_host_computes(of_jax: Results) ->
     assert ops == {"host": len(of_the_host), "expansion": ops["expansion"]}
 
 
-def test_what_is_expected_are_the_items_of_the_full_tier_and_the_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_expected_are_items_gaps_and_options(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     case = next(one for one in all_cases() if one.subject is tg.sin)
     monkeypatch.setattr("tg_conformance.case.all_cases", lambda: (case,))
     names = expected("jax")
     assert set(names) >= {f"{SIN}[float64,C,known]", f"{SIN}[float16,scalar,unknown]", "gap:1:subnormals[all]"}
-    assert len(names) == len(set(names)) == sum(1 for _ in variants(case, "full")) + 2
+    options = [name for name in names if name.startswith("option:")]
+    assert "option:device" in options
+    assert len(names) == len(set(names)) == sum(1 for _ in variants(case, "full")) + 2 + len(options)
 
 
 def test_a_certified_process_has_no_variable_that_speaks_to_the_suite() -> None:

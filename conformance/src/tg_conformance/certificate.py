@@ -17,6 +17,7 @@ from tg.plugin.coverage import coverage
 from tg.plugin.records import key_name
 from tg_conformance.case import items
 from tg_conformance.lowered import gap_name
+from tg_conformance.options import option_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,10 +28,11 @@ TIER: Final = "full"
 
 
 def expected(backend: str) -> tuple[str, ...]:
-    """The ids of all items of the full tier of a backend, those of its gaps among them."""
+    """The ids of all items of the full tier of a backend, those of its gaps and of its options among them."""
     registry = plugin.registry()
     names = [item.id for item in items(registry.backend(backend), TIER)]
-    return (*names, *(gap_name(k, gap) for k, gap in enumerate(registry.gaps(backend))))
+    gaps = [gap_name(k, gap) for k, gap in enumerate(registry.gaps(backend))]
+    return (*names, *gaps, *option_names(backend).values())
 
 
 def refusal(report: Report, request: Asked, records: Iterable[Record]) -> str | None:

@@ -70,6 +70,14 @@ class Worker:
         except _Died as death:
             return [self._outcome_of_death(name, death, started, proven="passed")]
 
+    def option(self, option: str, name: str) -> list[Outcome]:
+        """Whether another value of an option shows."""
+        started = time.perf_counter()
+        try:
+            return self._ask({"option": option})
+        except _Died as death:
+            return [self._outcome_of_death(name, death, started)]
+
     def _outcome_of_death(self, name: str, death: _Died, started: float, proven: str = "xfailed") -> Outcome:
         """A failure, unless it came of what a gap says that the backend cannot do."""
         reason, seconds = self._reason(), time.perf_counter() - started

@@ -159,7 +159,7 @@ class BackendCases(pytest.Collector):
         self.backend = backend
 
     def collect(self) -> Iterator[pytest.Item]:
-        """The cases in batches, then the gaps."""
+        """The cases in batches, then the gaps, and for a certificate the options."""
         tier: Tier = self.config.getoption("--tier")
         mode, exclude = self.config.getoption("--mode"), self.config.getoption("--exclude")
         limit, options = self.config.getoption("--time-limit"), self.config.getoption("--backend-option")
@@ -177,19 +177,27 @@ class BackendCases(pytest.Collector):
             for item in filter(is_chosen, batch):
                 yield CaseItem.from_parent(self, name=item.id, item=item, batch=(number, ids))
         gaps = plugin.registry().gaps(self.backend)
-        if (
-            gaps and every == 1 and not (mode or exclude or options)
-        ):  # gaps are strict about what is compiled by default
+        as_usual = every == 1 and not (mode or exclude or options)  # gaps are strict about what is compiled by default
+        if gaps and as_usual:
             from tg_conformance.lowered import gap_name
 
             for k, gap in enumerate(gaps):
                 yield CaseItem.from_parent(self, name=gap_name(k, gap), item=None, batch=(f"gap {k}", set()), gap=k)
+        if tier == TIER and as_usual:
+            from tg_conformance.options import option_names
+
+            for option, name in option_names(self.backend).items():
+                yield CaseItem.from_parent(self, name=name, item=None, batch=(name, set()), option=option)
 
     def outcome(self, one: CaseItem) -> Outcome:
         """The outcome of an item; runs its batch if that has not been done."""
         if one.name not in self.outcomes:
-            wanted = [name for name in self._selected if name in one.batch[1]]
-            outcomes = self.worker.run(wanted) if one.item is not None else self.worker.gap(one.gap, one.name)
+            if one.item is not None:
+                outcomes = self.worker.run([name for name in self._selected if name in one.batch[1]])
+            elif one.option is not None:
+                outcomes = self.worker.option(one.option, one.name)
+            else:
+                outcomes = self.worker.gap(one.gap, one.name)
             self.outcomes.update((outcome.id, outcome) for outcome in outcomes)
         return self.outcomes[one.name]
 
@@ -240,9 +248,11 @@ class CaseItem(pytest.Item):
 
     parent: BackendCases
 
-    def __init__(self, *, item: Item | None, batch: tuple[Any, set[str]], gap: int = 0, **facts: Any) -> None:
+    def __init__(
+        self, *, item: Item | None, batch: tuple[Any, set[str]], gap: int = 0, option: str | None = None, **facts: Any
+    ) -> None:
         super().__init__(**facts)
-        self.item, self.batch, self.gap = item, batch, gap
+        self.item, self.batch, self.gap, self.option = item, batch, gap, option
         if self.config.pluginmanager.hasplugin("xdist"):
             self.add_marker(pytest.mark.xdist_group(f"{self.parent.backend} {batch[0]}"))
         if self.config.pluginmanager.hasplugin("timeout"):  # the first of a batch waits for all; workers have a limit

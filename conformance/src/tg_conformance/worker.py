@@ -1,9 +1,9 @@
 """The worker process of a backend: `python -m tg_conformance.worker --backend NAME --tier TIER --journal FILE`.
 
-It reads lines of JSON, each a list of ids or the number of a gap, from the standard input, and answers each with a line
-of JSON, the list of their outcomes. Before anything is compiled or run, what it is goes into the journal, with the
-reason of the gap past which it is tried: a process that died or hangs is known by its last line. What backends print
-goes to a file beside it, where it is noticed.
+It reads lines of JSON, each a list of ids, the number of a gap or the name of an option, from the standard input, and
+answers each with a line of JSON, the list of their outcomes. Before anything is compiled or run, what it is goes into
+the journal, with the reason of the gap past which it is tried: a process that died or hangs is known by its last line.
+What backends print goes to a file beside it, where it is noticed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING
 
 from tg import plugin
 from tg_conformance.case import ROUNDS, items, witnesses
+from tg_conformance.options import tried
 from tg_conformance.run import Runner
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ def main() -> None:
             request = json.loads(line)
             if "gap" in request:
                 outcomes = [runner.proof(request["gap"], witnesses(plugin.registry().backend(args.backend), args.tier))]
+            elif "option" in request:
+                outcomes = [tried(args.backend, request["option"])]
             else:
                 outcomes = runner.run([by_id[name] for name in request["ids"]])
             _answer(answers, outcomes)
