@@ -24,7 +24,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 def pages() -> dict[str, str]:
     """Every generated page: its path below the folder, and its text."""
-    from tg_pages import commands, coverage, distributions, families, functions, gaps, hooks, layers, runs
+    from tg_pages import commands, coverage, distributions, families, functions, gaps, hooks, layers, options, runs
 
     return {
         **families.pages(),
@@ -36,6 +36,8 @@ def pages() -> dict[str, str]:
         "parts/distributions.md": distributions.part(),
         "parts/gaps.md": gaps.part(),
         "parts/backends.md": gaps.backends_part(),
+        "parts/options.md": options.part(),
+        "parts/option_lists.md": options.lists_part(),
         "parts/layers.md": layers.part(),
         "parts/native.md": layers.native_part(),
         "parts/runs.md": runs.part(),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 PROTOCOL = RuleProtocol("array", 2)
 REFUSES = {
     "threads": "XLA has one pool of threads for the process; taskset, or its affinity, says how many there are",
-    "fast_math": "XLA's flags decide it for the process, and tg leaves out the rules of algebra that lose digits",
+    "fast_math": "XLA's own may lose NaN and order; compile_options={'xla_cpu_enable_fast_math': {value}} asks for it",
     "static_shapes": "its programs are compiled for one combination of shapes each, always",
 }
 
