@@ -68,7 +68,7 @@ _NAMES = {
     "tg.ops.indexing": "Gather Nonzero Scatter Slice SliceUpdate WrapIndex window",
     "tg.ops.reduction": "Reduce identity",
     "tg.ops.reductions": "Reduction by_element",
-    "tg.ops.shape": "AxisLength BroadcastTo ExpandDims Reshape Squeeze Transpose known_shape merge_sizes",
+    "tg.ops.shape": "AxisLength BroadcastTo ExpandDims Reshape Squeeze SumTo Transpose known_shape merge_sizes",
     "tg.ops.sharding": "Placement placements",
     "tg.ops.sorting": "ArgSort Sort",
     "tg.ops.linalg.cholesky": "Cholesky",

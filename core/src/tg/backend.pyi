@@ -114,6 +114,7 @@ from tg.ops.shape import BroadcastTo as BroadcastTo
 from tg.ops.shape import ExpandDims as ExpandDims
 from tg.ops.shape import Reshape as Reshape
 from tg.ops.shape import Squeeze as Squeeze
+from tg.ops.shape import SumTo as SumTo
 from tg.ops.shape import Transpose as Transpose
 from tg.ops.shape import known_shape as known_shape
 from tg.ops.shape import merge_sizes as merge_sizes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from tg.backend import DTYPES, Backend, RuleProtocol, Rules, hookimpl, option
+from tg.backend import DTYPES, Backend, Mesh, RuleProtocol, Rules, hookimpl, option
 
 if TYPE_CHECKING:
     from tg.backend import Rewrites
@@ -27,6 +27,11 @@ class Options:
     """The options of the MLX backend."""
 
     device: Literal["cpu", "gpu"] = option("cpu", "where programs run; only the processor has float64, tg's default")
+    mesh: Mesh | None = option(
+        None,
+        "one axis of all processes, over which programs are spread; None: each by itself",
+        trial=Mesh({"data": 4096}),
+    )
     compile: bool = option(False, "fuse with mx.compile, which starts a C++ compiler for each new kernel on processors")
 
 

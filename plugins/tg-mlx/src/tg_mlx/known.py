@@ -22,6 +22,7 @@ from tg.backend import (
     known_shape,
     window,
 )
+from tg_mlx import spread
 from tg_mlx.arrays import copy
 from tg_mlx.rules import indexing
 
@@ -163,7 +164,7 @@ def is_own(request: Request, *ops: type[Op]) -> bool:
 def with_rules(request: Request) -> Request:
     """The request with the rules of the ops here."""
     rule_for = request.rule_for
-    return dataclasses.replace(request, rule_for=lambda key: RULES.get(key) or rule_for(key))
+    return dataclasses.replace(request, rule_for=lambda key: RULES.get(key) or spread.RULES.get(key) or rule_for(key))
 
 
 def with_known_starts(graph: FrozenGraph) -> FrozenGraph:

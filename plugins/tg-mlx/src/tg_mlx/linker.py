@@ -15,11 +15,12 @@ import mlx.core as mx
 import numpy as np
 
 from tg import NoRuleError
-from tg.backend import FuncifyLinker, Linker, Reduce, arithmetic, cast, indexing, message, shape, takes_graphs
+from tg.backend import FuncifyLinker, Linker, Reduce, arithmetic, cast, indexing, message, shape, sharding, takes_graphs
 from tg_mlx.arrays import copy, from_numpy
 from tg_mlx.known import GatherWithin, SliceAt
 from tg_mlx.program import Program
 from tg_mlx.recorded import Recorded
+from tg_mlx.spread import OwnPart, need_processes, spread
 from tg_mlx.streams import Shared, stream
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ VIEWS: Final = frozenset(
         SliceAt,
         GatherWithin,
         cast.Cast,
+        sharding.Placement,
+        OwnPart,
         Reduce,
         arithmetic.absolute,
     }
@@ -115,7 +118,7 @@ class MlxLinker(Linker):
 
         Raises:
             NoRuleError: a dtype that the GPU lacks, or a length that depends on values under `compile`.
-            OptionError: a device that MLX does not have here.
+            OptionError: a device that MLX does not have here, or a mesh of other processes than there are.
         """
         options: Options = request.options
         stream(options.device)
@@ -123,6 +126,9 @@ class MlxLinker(Linker):
             _refuse_double(graph, request)
         if options.compile:
             _refuse_lengths(graph, request)
+        if options.mesh is not None:
+            need_processes(options.mesh, is_compiled=options.compile)
+            graph = spread(graph, options.mesh.size)
         return Program(graph, request, _linker_of(graph, request), LAZY)
 
 
@@ -130,7 +136,7 @@ def _linker_of(graph: FrozenGraph, request: Request) -> FuncifyLinker:
     has_steps = takes_graphs(graph)
     if request.options.compile:
         return COMPILED_STEPS if has_steps else COMPILED
-    if _needs_values(graph, request):
+    if _needs_values(graph, request) or request.options.mesh is not None:
         return LAZY
     return RECORDED_STEPS if has_steps else RECORDED
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg.backend import Eig, Logm, Schur, SolveStein, SolveSylvester, Sqrtm
-from tg_mlx.rules import contraction, control, creation, cumulative, indexing, loops, reduction, shape, sorting
+from tg_mlx.rules import (
+    contraction,
+    control,
+    creation,
+    cumulative,
+    indexing,
+    loops,
+    reduction,
+    shape,
+    sharding,
+    sorting,
+)
 from tg_mlx.rules.elementwise import (
     arithmetic,
     bitwise,
@@ -41,6 +52,7 @@ RULES: Final[dict[object, Rule]] = {
     **loops.RULES,
     **reduction.RULES,
     **shape.RULES,
+    **sharding.RULES,
     **sorting.RULES,
     **cholesky.RULES,
     **lu.RULES,
