@@ -55,6 +55,14 @@ def test_a_function_survives_pickling_with_all_it_has(again):
         g(z=1.0)
 
 
+def test_a_length_that_has_to_be_another_is_looked_at_behind_a_pickle_too(again):
+    x, w = tg.matrix("x"), tg.shared(np.ones((8, 2)), "w", shape=(8, 2))
+    f = tg.function([x], x @ w, backend="perform")
+    np.testing.assert_array_equal(again(f)(np.ones((3, 8))), np.full((3, 2), 8.0))
+    with pytest.raises(tg.ShapeError, match="7 and 8"):
+        again(f)(np.ones((3, 7)))
+
+
 def test_the_copy_in_a_pickle_has_values_of_its_own(again):
     f, w = step_function()
     g = again(f)

@@ -32,6 +32,7 @@ from tg.graph.text import to_text_with_constants
 from tg.graph.text.printer import is_opaque
 from tg.graph.timing import recorded
 from tg.graph.traversal import sorted_applies
+from tg.types.requirements import Requirements
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -170,7 +171,8 @@ def _unparsed(text: Text, count: int, inputs: Sequence[Variable]) -> Unparsed:
 
     def over(variables: Sequence[Variable]) -> Sequence[Variable]:
         program, *_ = pickle.loads(text.data)  # noqa: S301 (a part of a pickle)
-        return parse(program, text.constants).instantiate(variables)
+        with Requirements():  # found again where they are imported, of which this may be a part
+            return parse(program, text.constants).instantiate(variables)
 
     return Unparsed(text.digest, text.constants, count, inputs, over)
 
