@@ -66,7 +66,7 @@ def fault(backend: str, name: str) -> str | None:
 
 
 def _told(tell: Any, backend: str, options: Mapping[str, Any]) -> object:
-    """What the engine is told, or the error."""
+    """Settings of the engine, or the error."""
     try:
         return tell(backends.backend(backend, **options).options)
     except Exception as error:  # noqa: BLE001 (which one it is shows)

@@ -80,7 +80,7 @@ def _refusal(name: str, backend: str) -> str | None:
 
 
 def _cell(name: str, backend: str, general: dict[str, Described], arguments: dict[str, str]) -> str:
-    """What a backend does about it: its own option, core's, an argument of `tg.function`, or the reason why not."""
+    """Answer of a backend: its own option, core's, an argument of `tg.function`, or the reason why not."""
     own, reason = _own(name, backend), _refusal(name, backend)
     if own is not None:
         return cell(own.meaning)

@@ -29,6 +29,28 @@ def test_backends_tells_versions_devices_and_dtypes(capsys: pytest.CaptureFixtur
     assert found["c"]["devices"] == ["cpu"]
 
 
+def test_backends_tells_options_with_meanings_and_refusals_with_reasons(capsys: pytest.CaptureFixture[str]) -> None:
+    general, *others = asked(capsys, "backends", "--options")
+    found = {row["backend"]: row for row in others}
+    assert "memory" in [one["name"] for one in general["options"]]
+    assert {one["name"]: one["default"] for one in found["c"]["options"]}["threads"] == "1"
+    assert found["torch"]["refuses"]["threads"].endswith("torch.set_num_threads(…) sets it")
+    assert all(one["meaning"] for row in (general, *others) for one in row["options"])
+    assert main(["backends", "--options"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.index("every backend") < shown.index("keep_source") < shown.index("│ refused")
+
+
+ASKED = ("device", "preallocate", "compile_options", "autotune", "static_shapes", "memory", "threads", "fast_math")
+
+
+def test_no_backend_ignores_what_users_ask_for(capsys: pytest.CaptureFixture[str]) -> None:
+    general, *others = asked(capsys, "backends", "--options")
+    for row in others:
+        known = {one["name"] for one in (*general["options"], *row["options"])} | set(row["refuses"])
+        assert set(ASKED) <= known, row["backend"]
+
+
 def test_backends_tells_the_command_that_installs_one(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

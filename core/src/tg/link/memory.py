@@ -127,7 +127,7 @@ class _Walk:
             operands[at] = self.numbers.get(node.inputs[at], 0)
         longest = self.types[node.inputs[0]].shape[0] if isinstance(node.op, Nonzero) else 0
         return [
-            TensorType(t.dtype, tuple(n if type(n) is int else longest for n in t.shape))  # type: ignore[misc]
+            TensorType(t.dtype, tuple(n if type(n) is int else longest for n in t.shape))
             for t in node.op.infer(*operands)
         ]
 

@@ -6,7 +6,7 @@ import dataclasses
 import types
 import typing
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -64,7 +64,7 @@ def option(
         1
     """
     metadata = {"meaning": meaning, "trial": trial, "beside": beside or {}, "observed": observed}
-    return cast("T", dataclasses.field(default=default, metadata=metadata))
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 def pairs(settings: Settings) -> tuple[tuple[str, Setting], ...]:

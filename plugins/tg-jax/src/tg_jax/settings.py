@@ -46,7 +46,7 @@ def is_one(options: Options, *, has_loops: bool) -> bool:
 
 
 def told(options: Options) -> tuple[object, ...]:
-    """What JAX is told of a program with loops."""
+    """Settings of JAX for a program with loops."""
     return compiler_options(options, has_loops=True), is_one(options, has_loops=True)
 
 

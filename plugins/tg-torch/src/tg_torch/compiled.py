@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def settings(options: Options) -> dict[str, Any]:
-    """What torch.compile is told of the options of a backend."""
+    """Arguments of torch.compile that say what the options of a backend do."""
     if options.compile_options:
         return {"options": dict(options.compile_options)}
     return {"mode": options.mode}
