@@ -57,7 +57,7 @@ def of_tg(choice: str, row: Row) -> Call:
     images = tg.tensor("images", "float32", (None, 3, side, side))
     if row.task == "inference":
         logits = vit.vit(images, p, kind) if is_vit else resnet.resnet(images, p, kind)
-        f = tg.function([images], logits, backend=backend)
+        f = tg.function([images], logits, backend=backend, inference=True)
         return lambda: [f(x)]
     given = tg.vector("labels", "int64")
     logits = vit.vit(images, p, kind) if is_vit else resnet.resnet(images, p, kind, training=True)

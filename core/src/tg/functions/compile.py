@@ -218,10 +218,11 @@ def _linked(frozen: FrozenGraph, setting: Setting) -> Program:
         with Span("checks"):
             linked, request, checked = requested(frozen if division is None else division.late, setting)
         executable = _executable(linker, linked, request)
+        form = setting.form(setting.choice.name, executable)
         if division is not None and setting.fixed is not None:
             with Span("evaluation"):
-                executable = setting.fixed.bound(executable, division, setting.choice.name)
-    return Program(frozen, executable, checked, setting.choice.name, setting.form(setting.choice.name, executable))
+                executable = setting.fixed.bound(executable, division, form)
+    return Program(frozen, executable, checked, setting.choice.name, form)
 
 
 def _executable(linker: Linker, graph: FrozenGraph, request: Request) -> Executable:
@@ -253,11 +254,12 @@ def interpreted(frozen: FrozenGraph, setting: Setting) -> Program:
     """The same program interpreted by the reference, with nothing to compile."""
     late = frozen
     executable: Executable = PerformExecutable(frozen)
+    form = setting.form(REFERENCE, executable)
     if setting.fixed is not None:
         division = divided(frozen, setting.fixed.first(frozen.arity))
         late = division.late
-        executable = setting.fixed.bound(PerformExecutable(late), division, REFERENCE)
-    return Program(frozen, executable, late, REFERENCE, setting.form(REFERENCE, executable))
+        executable = setting.fixed.bound(PerformExecutable(late), division, form)
+    return Program(frozen, executable, late, REFERENCE, form)
 
 
 def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Request, FrozenGraph]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, final
 
 from tg.functions.shared import in_dtypes
 from tg.link.bound import Bound
@@ -12,20 +12,9 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from tg.functions.shared import Shared, Value
+    from tg.functions.shared import Form, Shared
     from tg.link.ahead import Division
     from tg.link.linker import Executable
-
-
-class _Snapshot(NamedTuple):
-    """A value as programs have it, some dtypes of which are replaced by others."""
-
-    value: Value
-    dtypes: Mapping[str, str]
-
-    @property
-    def numpy(self) -> np.ndarray[Any, Any]:
-        return in_dtypes(self.value.numpy, self.dtypes)
 
 
 @final
@@ -37,7 +26,7 @@ class Fixed:
 
     def __init__(self, variables: Sequence[Shared], dtypes: Mapping[str, str]) -> None:
         self.variables = tuple(variables)
-        self._snapshots = [_Snapshot(s.snapshot, dtypes) for s in variables]
+        self._dtypes = dtypes
         self._computed: dict[object, Any] = {}  # arrays of backends
 
     def __str__(self) -> str:
@@ -47,18 +36,19 @@ class Fixed:
         """The number of the first one among so many inputs."""
         return count - len(self.variables)
 
-    def bound(self, executable: Executable, division: Division, backend: str) -> Executable:
-        """An executable of the part that runs in each call, with all that no call gives, as the backend has it."""
+    def bound(self, executable: Executable, division: Division, form: Form) -> Executable:
+        """An executable of the part that runs in each call, with all that no call gives, in the form of its values."""
         first = self.first(division.whole.arity)
-        passed = [(backend, k - first) for k in division.passed]
-        made = [(backend, name) for name in division.names()]
-        for place, key in enumerate(passed, first):
-            if key not in self._computed:
-                native = executable.to_native(self._snapshots[key[1]].numpy)
-                self._computed.setdefault(key, executable.laid_out(native, place))
+        snapshots = [s.snapshot for s in self.variables]
+        passed = [snapshots[k - first].laid_out(form, place) for place, k in enumerate(division.passed, first)]
+        made = [(form.key, name) for name in division.names()]
         missing = [k for k, key in enumerate(made) if key not in self._computed]
-        values = division.values(missing, self._snapshots, first) if missing else []
+
+        def array_of(k: int) -> np.ndarray[Any, Any]:
+            return in_dtypes(snapshots[k - first].copied(), self._dtypes)
+
+        values = division.values(missing, array_of) if missing else []
         for k in reversed(missing):  # one after the other: what it is made of is freed
-            native = executable.to_native(values.pop())
-            self._computed.setdefault(made[k], executable.laid_out(native, first + len(passed) + k))
-        return Bound(executable, division.late, first, [self._computed[key] for key in (*passed, *made)])
+            native = executable.laid_out(executable.to_native(values.pop()), first + len(passed) + k)
+            self._computed.setdefault(made[k], native)
+        return Bound(executable, division.late, first, [*passed, *(self._computed[key] for key in made)])

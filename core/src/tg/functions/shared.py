@@ -99,10 +99,16 @@ class Value:
         """The value as a NumPy array that nobody writes."""
         array = self.array
         if array is None:
+            array = self.array = self.copied()
+        return array
+
+    def copied(self) -> np.ndarray[Any, Any]:
+        """The same, made anew where only a backend has it, so that it is not kept twice."""
+        array = self.array
+        if array is None:
             assert self._to_numpy is not None
             array = self._to_numpy(next(iter(self.natives.values())))
             array.flags.writeable = False
-            self.array = array
         return array
 
     @property

@@ -7,7 +7,7 @@ larger than what it is made of, stay with the rest, so that nothing is kept that
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from tg.ops.control import Call
 from tg.ops.shape import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tg.types.tensor_type import TensorType
 
@@ -26,14 +26,6 @@ if TYPE_CHECKING:
 LITERAL, FIXED, LIVE = range(3)  # on what a value depends: on constants alone, on fixed inputs too, on others too
 VIEWS: Final = (ExpandDims, Squeeze, Transpose, BroadcastTo)
 SMALL: Final = 1 << 16  # bytes of a result that may be larger than its operands
-
-
-class HasArray(Protocol):
-    """A value that can be had as an array of NumPy."""
-
-    @property
-    def numpy(self) -> Array:
-        """It."""
 
 
 class Division(NamedTuple):
@@ -62,15 +54,16 @@ class Division(NamedTuple):
 
     def names(self) -> list[object]:
         """For each result of `early` what equal results of other programs have too."""
-        graph, keys = self.evaluated, []
+        graph = self.evaluated
+        keys: list[object] = []
         for root in graph.outputs:
             nodes, read = _below(graph, [root])
             inputs = [k for k in range(graph.arity) if k in read]
             keys.append((_part(graph, inputs, nodes, [root]), tuple(self.read[k] for k in inputs)))
         return keys
 
-    def values(self, wanted: Sequence[int], fixed: Sequence[HasArray], first: int) -> list[Array]:
-        """Some results of `early`, for the values of the fixed inputs, the first of which has a number.
+    def values(self, wanted: Sequence[int], array_of: Callable[[int], Array]) -> list[Array]:
+        """Some results of `early`, for the values of fixed inputs, by their numbers.
 
         Raises:
             TgError: as an op's `perform` does.
@@ -80,7 +73,7 @@ class Division(NamedTuple):
         nodes, read = _below(graph, roots)
         inputs = [k for k in range(graph.arity) if k in read]
         part = _part(graph, inputs, nodes, roots)
-        results, _ = PerformExecutable(part).run([fixed[self.read[k] - first].numpy for k in inputs])
+        results, _ = PerformExecutable(part).run([array_of(self.read[k]) for k in inputs])
         return [np.ascontiguousarray(v).reshape(v.shape) for v in results]
 
 
