@@ -8,13 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tg.errors import InputError, message
+from tg.graph.nodes import Variable
 from tg.variables import structure as structures
+from tg.variables.conversion import NO_ARRAY, array_hint
+from tg.variables.dlpack import as_numpy, namespace, to_library
 from tg.variables.structure import Structure, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["flatten", "leaves", "map", "map_with_path", "paths", "structure", "unflatten"]
+__all__ = ["flatten", "leaves", "map", "map_with_path", "paths", "structure", "to", "unflatten"]
 
 
 def flatten(value: Any) -> tuple[list[Any], Structure]:
@@ -105,3 +108,39 @@ def map_with_path(f: Callable[..., Any], value: Any, *others: Any) -> Any:
     """
     rest = iter(paths(value))
     return map(lambda *each: f(next(rest), *each), value, *others)
+
+
+def to(value: Any, library: Any, *, copy: bool | None = None) -> Any:
+    """The arrays and shared variables of a structure as arrays of a library, in the same nesting.
+
+    An array stays where it is if the library can read it there: NumPy's and PyTorch's share memory, JAX's where it lies
+    at a multiple of 64 bytes, MLX copies. Values of shared variables are copied: nobody else may write into them.
+
+    Args:
+        library: "numpy", "torch", "jax", "mlx" or another that has `from_dlpack`, by name or as the module.
+        copy: True copies arrays as well, False nothing: what has the memory of a shared variable is only read then.
+    Raises:
+        InputError: no such library; a leaf is no array; copy=False, and the library would copy.
+    Example:
+        >>> import tg
+        >>> model = tg.nn.randomized(tg.nn.Dense(3, 2), tg.random.key(0))
+        >>> tensors = tg.tree.to(tg.nn.params(model), "torch")
+        >>> {path: tuple(t.shape) for path, t in tensors.items()}
+        {'weight': (2, 3), 'bias': (2,)}
+    """
+    target = namespace(library)
+    return map_with_path(lambda path, leaf: _moved(path, leaf, target, copy), value)
+
+
+def _moved(path: str, leaf: Any, library: Any, copy: bool | None) -> Any:
+    if isinstance(leaf, Variable) and hasattr(leaf, "snapshot"):
+        return to_library(leaf.snapshot.numpy, library, copy=copy is not False)
+    text = f"to: {path or 'the value'}: found {short(leaf)}, needed an array"
+    if isinstance(leaf, Variable) or not hasattr(leaf, "dtype"):
+        hint = "tg.nn.params(model) has the weights of a module" if callable(leaf) else None
+        raise InputError(message(text, hint=hint))
+    try:
+        array = as_numpy(leaf)
+    except NO_ARRAY as error:
+        raise InputError(message(text, hint=array_hint(leaf))) from error
+    return to_library(array, library, copy=copy)

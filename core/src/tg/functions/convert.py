@@ -11,6 +11,7 @@ from tg.graph.nodes import Variable
 from tg.types.dtypes import DTYPES, can_cast_safely, is_inexact, numpy_dtype
 from tg.types.lengths import LONGEST_GIVEN
 from tg.variables.conversion import NO_ARRAY, array_hint, is_masked
+from tg.variables.dlpack import as_numpy
 
 if TYPE_CHECKING:
     from tg.types.tensor_type import TensorType
@@ -127,7 +128,7 @@ def _numeric(value: Any, kind: TensorType, what: str) -> np.ndarray[Any, Any]:
     if is_masked(value):
         raise InputError(message(f"{what}: found a masked array", hint="value.filled(…) is an ordinary one"))
     try:
-        array = np.asarray(value)
+        array = as_numpy(value)
     except NO_ARRAY as error:
         text = f"{what}: found {_short(value)}, needed an array of {kind}"
         raise InputError(message(text, hint=array_hint(value))) from error

@@ -17,10 +17,12 @@ from tg.graph.nodes import Constant, Variable
 from tg.nn.module import Initial, leaves, rebuilt
 from tg.nn.weights import a_model
 from tg.types.dtypes import can_cast_safely, dtype_name, is_float, numpy_dtype
+from tg.variables.conversion import NO_ARRAY
+from tg.variables.dlpack import as_numpy
 from tg.variables.structure import short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     Array = np.ndarray[Any, Any]
     Rule = tuple[str, str | None] | tuple[str, str | None, Callable[[Array], Array]]
@@ -91,7 +93,8 @@ def load(
     dtype it has, also for functions that are compiled. Nothing changes if something does not fit.
 
     Args:
-        source: a path of a file of safetensors, or arrays by name (tensors of PyTorch are such).
+        source: a path of a file of safetensors, or arrays of any library by name: those of nested dicts by their
+            paths, joined by dots.
         names: which name of the source is which path, if they differ: pairs of a regular expression and what it becomes
             (`\1` stands for a group; None: the array is not wanted), or triples with a function of the array. The
             first that matches a whole name counts. What ends in "num_batches_tracked" is not wanted.
@@ -220,7 +223,7 @@ def some(names: Sequence[str]) -> str:
 def _arrays(source: Any) -> dict[str, Array]:
     """The arrays of a source by name."""
     if isinstance(source, Mapping):
-        return {str(name): _array(str(name), value) for name, value in source.items()}
+        return dict(_named(source))
     if not isinstance(source, str | os.PathLike):
         hint = "model.state_dict() has those of a module of PyTorch" if hasattr(source, "state_dict") else None
         raise InputError(message(f"load: source: found {short(source)}, needed a path or arrays by name", hint=hint))
@@ -241,19 +244,25 @@ def _arrays(source: Any) -> dict[str, Array]:
     return arrays
 
 
+def _named(arrays: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Array]]:
+    """Arrays by name; those of nested dicts, as Flax has them, by their paths."""
+    for key, value in arrays.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from _named(value, f"{name}.")
+        else:
+            yield name, _array(name, value)
+
+
 def _array(name: str, value: Any) -> Array:
     if isinstance(value, Shared):
         return np.asarray(value.snapshot.numpy)
-    if hasattr(value, "detach"):
-        value = value.detach().cpu()
-        if str(value.dtype) == "torch.bfloat16":
-            return np.asarray(value.float()).astype(numpy_dtype("bfloat16"))
-    if isinstance(value, Mapping):
-        hint = "arrays go by their paths, joined by dots: {'body.0.weight': …}"
-        raise InputError(message(f"load: {name}: found a dict, needed an array", hint=hint))
     if isinstance(value, Variable):
         raise InputError(message(f"load: {name}: found the variable {value!r}, needed an array"))
-    return np.asarray(value)
+    try:
+        return as_numpy(value.detach().cpu() if hasattr(value, "detach") else value)
+    except NO_ARRAY as error:
+        raise InputError(message(f"load: {name}: found {short(value)}, needed an array")) from error
 
 
 def _safetensors(what: str) -> Any:

@@ -21,6 +21,7 @@ from tg.graph.nodes import Constant, Variable, as_size_variable, size_value
 from tg.graph.operators import NAMESPACE
 from tg.types.dtypes import WIDE, dtype_name, is_complex, is_inexact, is_integer, numpy_dtype
 from tg.types.lengths import Length
+from tg.variables.dlpack import as_numpy
 from tg.variables.structure import hint_of, short
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
         dtype = number_dtype(value)
     wanted = None if dtype is None else numpy_dtype(dtype_name(dtype))
     try:
-        source = np.asarray(value) if hasattr(value, "__array__") else value  # not every library's takes `copy=`
+        is_array = hasattr(value, "__array__") or hasattr(value, "__dlpack__")
+        source = as_numpy(value) if is_array else value  # not every library's takes `copy=`
         array = np.array(source, dtype=wanted, order="C")
     except OverflowError as error:
         raise RangeError(message(f"constant: found {value!r}, needed integers that {wanted} can hold")) from error
