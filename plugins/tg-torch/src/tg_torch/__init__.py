@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tg import OptionError
-from tg.backend import DTYPES, Backend, RuleProtocol, Rules, Settings, hookimpl, message, option, pairs
+from tg.backend import DTYPES, Backend, Mesh, RuleProtocol, Rules, Settings, hookimpl, message, option, pairs
 
 if TYPE_CHECKING:
     from tg.backend import Rewrites
@@ -39,6 +39,9 @@ class Options:
         observed=OBSERVED,
     )
     device: str | None = option(None, "'cpu', 'cuda:0', 'mps': where programs run; None: the processor", trial="cpu:99")
+    mesh: Mesh | None = option(
+        None, "processes over which programs are spread, as tg.shard says; None: this one", trial=Mesh({"data": 4096})
+    )
 
     def __post_init__(self) -> None:
         """Keep Inductor's options as pairs; refuse some of a compiler that is not to run, or that has a mode."""

@@ -9,6 +9,7 @@ deterministic flag are neither read nor set.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -103,6 +104,8 @@ def funcify_linker(options: Options, *, steps: bool = False) -> FuncifyLinker:
     With `steps` a program that is to be compiled has loops: `torch.compile` would unroll them. It is run node by node
     in Python, loops too, and what is compiled are the functions of their steps.
     """
+    if options.mesh is not None:
+        return mesh_linker(options)
     whole = options.compile and not steps
     argument = as_compact if whole else as_tensor
     native = to_native
@@ -126,9 +129,32 @@ def funcify_linker(options: Options, *, steps: bool = False) -> FuncifyLinker:
     )
 
 
+def mesh_linker(options: Options) -> FuncifyLinker:
+    """The linker of programs on the processes of a mesh, in which rules take DTensors."""
+    from tg_torch import spread
+
+    place = _place(options)
+    return FuncifyLinker(
+        to_native=functools.partial(_moved, to_native, place.device),
+        to_numpy=lambda value: to_numpy(spread.whole(value)),
+        copy=torch.clone,
+        argument=functools.partial(_moved, as_tensor, place.device),
+        scope=lambda options: spread.entered(scope(options)),
+        context=_place,
+        ready=spread.ready,
+        owned=lambda value: owned(spread.whole(value)),
+        views=VIEWS,
+        is_spread=spread.is_spread,
+        lay_out=lambda graph, options: spread.lay_out(graph, place),
+        tracing=functools.partial(tracing, place.device, mesh=options.mesh),
+    )
+
+
 def _place(options: Options) -> Place:
     """Arguments of the rules beside their operands."""
-    return Place(CPU if options.device is None else find_device(options.device), options.compile)
+    device = CPU if options.device is None else find_device(options.device)
+    is_spread = options.mesh is not None
+    return Place(device, options.compile or is_spread, is_part=is_spread, mesh=options.mesh)
 
 
 def _moved(convert: Any, device: torch.device, value: Any) -> torch.Tensor:
@@ -144,10 +170,17 @@ class TorchLinker(Linker):
 
         Raises:
             NoRuleError: a program that is to be compiled has lengths that depend on values.
-            OptionError: PyTorch does not have the device.
+            OptionError: PyTorch does not have the device, or the mesh; a program for a mesh is not compiled.
         """
+        if request.options.mesh is not None and request.options.compile:
+            text = "backend 'torch': option compile: found True beside a mesh, needed False"
+            raise OptionError(message(text, hint="torch.compile takes f.traceable()"))
         if request.options.device is not None:
             find_device(request.options.device)
+        if request.options.mesh is not None:
+            from tg_torch import spread
+
+            request = dataclasses.replace(request, rule_for=functools.partial(spread.rule_for, request.rule_for))
         if request.options.compile:
             _refuse_lengths(graph)
         return funcify_linker(request.options, steps=takes_graphs(graph)).compile(graph, request)

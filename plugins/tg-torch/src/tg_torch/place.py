@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import torch
+
+if TYPE_CHECKING:
+    from tg.backend import Mesh
 
 CPU: Final = torch.device("cpu")
 
@@ -13,12 +16,14 @@ class Place(NamedTuple):
     """The context of a rule.
 
     `device` is where arrays that are made of nothing are made; where `is_traced`, values are not known while rules run.
-    It `is_part` of a user's program if loops are traced, too, and nothing is written in place.
+    It `is_part` of a user's program if loops are traced, too, and nothing is written in place. Values lie on the
+    processes of a `mesh` if there is one.
     """
 
     device: torch.device
     is_traced: bool
     is_part: bool = False
+    mesh: Mesh | None = None
 
 
 RUN: Final = Place(CPU, False)

@@ -24,7 +24,7 @@ from tg_torch.values import VIEWS, to_native, to_numpy
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tg.backend import Traceable
+    from tg.backend import Mesh, Traceable
 
 PLAIN: Final = (torch.Tensor, torch.nn.Parameter)
 BATCHED: Final = torch._C._dispatch_key_parse("Batched")
@@ -146,16 +146,18 @@ def _run(function: Traceable, arrays: Sequence[torch.Tensor]) -> tuple[torch.Ten
         return tuple(function.run(*arrays))
 
 
-def tracing(device: torch.device | None, arrays: Sequence[torch.Tensor]) -> FuncifyLinker | None:
+def tracing(
+    device: torch.device | None, arrays: Sequence[torch.Tensor], mesh: Mesh | None = None
+) -> FuncifyLinker | None:
     """The linker of programs of these arrays; None for ordinary tensors of a device, which a call takes too."""
     own = torch.device("cpu") if device is None else device
     if all(_is_plain(x) and x.device == own for x in arrays) and not (_is_transformed() or _is_dispatched()):
         return None
-    return tracing_linker(arrays[0].device if arrays else own)
+    return tracing_linker(arrays[0].device if arrays else own, mesh)
 
 
 @functools.cache
-def tracing_linker(device: torch.device) -> FuncifyLinker:
+def tracing_linker(device: torch.device, mesh: Mesh | None) -> FuncifyLinker:
     """The linker of programs that are traced: rules look at no values, and write into nothing that is not their own."""
 
     def native(array: Any) -> torch.Tensor:
@@ -168,7 +170,7 @@ def tracing_linker(device: torch.device) -> FuncifyLinker:
         constant=lambda array: lifted(native(array)),
         copy=torch.clone,
         jit=_as_it_is,
-        context=lambda options: Place(device, is_traced=True, is_part=True),
+        context=lambda options: Place(device, is_traced=True, is_part=True, mesh=mesh),
         views=VIEWS,
         lifted=lifted,
     )

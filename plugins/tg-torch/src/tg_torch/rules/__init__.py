@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Final
 
 from tg.backend import Schur
 from tg_torch import fused, paired
-from tg_torch.rules import contraction, control, creation, cumulative, indexing, loops, reduction, shape, sorting
+from tg_torch.rules import (
+    contraction,
+    control,
+    creation,
+    cumulative,
+    indexing,
+    loops,
+    reduction,
+    shape,
+    sharding,
+    sorting,
+)
 from tg_torch.rules.elementwise import (
     arithmetic,
     bitwise,
@@ -46,6 +57,7 @@ RULES: Final[dict[object, Rule]] = {
     **loops.RULES,
     **reduction.RULES,
     **shape.RULES,
+    **sharding.RULES,
     **sorting.RULES,
     **cholesky.RULES,
     **lu.RULES,

@@ -25,8 +25,8 @@ def scan(
     carries, sequences, captured = op.parts(operands)
     n, has_checks = op.carries, bool(op.body.checks)
     length = max(0, int(op.length if op.length is not None else operands[0]))
-    slices = [x.unbind(0) for x in sequences]
-    if context.is_part and length:
+    slices = [_whole_rows(x, context).unbind(0) for x in sequences]
+    if context.is_part and context.mesh is None and length:
         return _unrolled(op, step, carries, slices, captured, range(length))
     traces: list[torch.Tensor] = []
     rows: list[Sequence[torch.Tensor]] = []
@@ -53,6 +53,15 @@ def scan(
         held = torch.zeros(STATUS_LENGTH, dtype=torch.int64, device=context.device)
         results.append(held if status is None else status)
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def _whole_rows(x: torch.Tensor, context: Place) -> torch.Tensor:
+    """A sequence of which each process has all rows, or its part of each."""
+    if context.mesh is None:
+        return x
+    from tg_torch.spread import with_whole_axis
+
+    return with_whole_axis(x, 0)
 
 
 def _unrolled(
@@ -123,7 +132,7 @@ def cond(
     context: Place,
 ) -> torch.Tensor | tuple[torch.Tensor, ...]:
     """The branch that runs; where values are not known all do, and one is chosen."""
-    if context.is_part:
+    if context.is_part and context.mesh is None:
         return _chosen(op, index, operands, graphs)
     k = op.branch(int(index))
     outputs = graphs[k](*operands)
