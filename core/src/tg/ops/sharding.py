@@ -132,7 +132,7 @@ class Placement(OfLayout):
         """Lengths that are not known are multiples."""
         checks = []
         for axis, n, parts in self._split(inputs[0].lengths):
-            if not isinstance(n, int):
+            if n is not None and not isinstance(n, int):
                 length = as_size_variable(n)
                 condition = NAMESPACE.equal(NAMESPACE.remainder(length, parts), 0)
                 checks.append(Check(condition, (length,), Descriptor("ShapeError", self._refusal(axis), HINT)))
@@ -222,12 +222,11 @@ def shard(x: Any, *names: Names) -> Variable:
 
 
 def _entry(names: Any) -> Names:
-    """What is said of one axis: a tuple of one name is the name."""
-    several = names if isinstance(names, list | tuple) else (names,)
+    """One axis's entry, checked: a tuple of one name is the name."""
+    several = tuple(names) if isinstance(names, list | tuple) else (names,)
     if names is not None and not (several and all(isinstance(name, str) for name in several)):
         raise InputError(message(f"shard: found {names!r}, needed a name of an axis of the mesh, several, or None"))
-    entry = tuple(names) if isinstance(names, list | tuple) else names
-    return entry[0] if isinstance(entry, tuple) and len(entry) == 1 else entry
+    return several[0] if len(several) == 1 else several
 
 
 FAMILY = Family("sharding", ops=(Shard, Placement), functions=(shard,))

@@ -106,9 +106,9 @@ def _refusal(backend: str, name: str, reason: str, value: object) -> str:
     return message(text, hint=hint.replace("{value}", repr(value)) or None)
 
 
-def _unknown(backend: str, name: str, known: Sequence[str], owners: Sequence[str]) -> str:
-    like = near(name, known)
-    lines = [("options", ", ".join(known))]
+def _unknown(backend: str, name: str, options: Sequence[str], owners: Sequence[str]) -> str:
+    like = near(name, options)
+    lines = [("options", ", ".join(options))]
     if owners:
         lines.append(("backends with it", ", ".join(owners)))
     return message(f"backend {backend!r}: unknown option {name!r}", *lines, hint=f"{like} exists" if like else None)

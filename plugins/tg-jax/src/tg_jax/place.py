@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import jax
 from jax.sharding import NamedSharding
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from tg.backend import FrozenGraph, Mesh, Placement
     from tg_jax import Options
+
+
+SPEC: Final[Any] = jax.P  # which has no types
 
 
 @functools.cache
@@ -71,11 +74,11 @@ def sharding_of(op: Placement, ndim: int, options: Options, others: Any = None) 
     """
     assert options.mesh is not None
     spec = (*(others for _ in range(ndim - len(op.names))), *op.names)
-    return NamedSharding(find_mesh(options.mesh, options.device), jax.P(*spec))
+    return NamedSharding(find_mesh(options.mesh, options.device), SPEC(*spec))
 
 
 def lay_out(graph: FrozenGraph, options: Options) -> Callable[[Any, int | None], Any] | None:
-    """What brings inputs and constants to the devices of the mesh, split as the program says of them; None without one.
+    """A function that brings inputs and constants to the devices of a mesh, split as programs say; None without one.
 
     Raises:
         OptionError: there are too few devices.
@@ -83,7 +86,7 @@ def lay_out(graph: FrozenGraph, options: Options) -> Callable[[Any, int | None],
     if options.mesh is None:
         return None
     devices = find_mesh(options.mesh, options.device)
-    members, whole = frozenset(devices.devices.flat), NamedSharding(devices, jax.P())
+    members, whole = frozenset(devices.devices.flat), NamedSharding(devices, SPEC())
     ops = placements(graph)
     shardings = {k: sharding_of(op, graph.types[k].ndim, options) for k, op in ops.items()}
 

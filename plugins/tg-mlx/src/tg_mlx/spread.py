@@ -286,22 +286,23 @@ def _transposed(op: Transpose, axes: Sequence[Axis], types: Sequence[TensorType]
 def _expanded(op: ExpandDims, axes: Sequence[Axis], types: Sequence[TensorType]) -> Plan:
     (axis,) = axes
     assert axis is not None
-    kept = [k for k in range(-types[0].ndim - len(op.axes), 0) if k not in op.axes]
-    return Plan((axis,), kept[axis])
+    others = [k for k in range(-types[0].ndim - len(op.axes), 0) if k not in op.axes]
+    return Plan((axis,), others[axis])
 
 
 def _squeezed(op: Squeeze, axes: Sequence[Axis], types: Sequence[TensorType]) -> Plan | None:
     (axis,) = axes
-    kept = [k for k in range(-types[0].ndim, 0) if k not in op.axes]
-    return Plan((axis,), kept.index(axis) - len(kept)) if axis in kept else None
+    others = [k for k in range(-types[0].ndim, 0) if k not in op.axes]
+    return Plan((axis,), others.index(axis) - len(others)) if axis in others else None
 
 
 def _reshaped(op: Reshape, axis: Axis, x: TensorType, y: TensorType, parts: int) -> Plan | None:
     """Parts along a first axis that stays, all lengths being known."""
     if axis != -x.ndim or y.ndim == 0 or x.shape[0] != y.shape[0] or None in op.shape:
         return None
-    local = Reshape(part_of(y, -y.ndim, parts).shape)
-    return Plan((axis,), -y.ndim, op=local)
+    first, *rest = op.shape
+    assert first is not None
+    return Plan((axis,), -y.ndim, op=Reshape((first // parts, *rest)))
 
 
 def _summed_to(axes: Sequence[Axis], y: TensorType) -> Plan | None:

@@ -18,7 +18,8 @@ def placement(op: t.Placement, x: Any, *, context: Options) -> Any:
     """The operand, which is to lie so; nothing is said of axes of batches."""
     if context.mesh is None:
         return x
-    return jax.lax.with_sharding_constraint(x, sharding_of(op, x.ndim, context, jax.P.UNCONSTRAINED))
+    constrained: Any = jax.lax.with_sharding_constraint  # which has no types
+    return constrained(x, sharding_of(op, x.ndim, context, jax.sharding.PartitionSpec.UNCONSTRAINED))
 
 
 RULES: Final[dict[object, Rule]] = {t.Placement: placement}
