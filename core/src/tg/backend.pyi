@@ -169,6 +169,7 @@ from tg.rewrite.rule import node_rule as node_rule
 from tg.rewrite.rule import rule as rule
 from tg.rules.loops.dear import STEPS_AHEAD as STEPS_AHEAD
 from tg.rules.loops.running import RUNNING_RESULTS as RUNNING_RESULTS
+from tg.rules.shape.moved import Moved as Moved
 from tg.turns import Claim as Claim
 from tg.turns import alone as alone
 from tg.turns import cover as cover

@@ -96,7 +96,7 @@ def _fence(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _sharing(few: Sequence[Any], shape: Sequence[Any]) -> int:
-    """How many elements of an array share one of fewer that repeats to its shape; lengths not known count as 1."""
+    """The number of elements that share one of a smaller array which repeats to a shape; unknown lengths count as 1."""
     own = (*[1] * (len(shape) - len(few)), *few)
     return math.prod(n for n, k in zip(shape, own, strict=True) if k == 1 and type(n) is int)
 

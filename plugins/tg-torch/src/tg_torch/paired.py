@@ -78,7 +78,7 @@ class _Place(NamedTuple):
 
 
 def _place(v: Variable) -> _Place:
-    place: _Place = Moved.of(v, *AXES).read(lambda value, axes: _Place(id(value), tuple(axes.places)))
+    place: _Place = Moved.of(v, *AXES).read(lambda value, axes: _Place(id(value), tuple(axes.places or ())))
     return place
 
 
@@ -129,10 +129,10 @@ def _is_forward(node: Apply) -> bool:
 def _adjoints(node: Apply) -> tuple[Op, Op]:
     """The convolutions that are the gradients by the images and by the kernel."""
     op: Any = node.op
-    (_, _, _, *lengths), (_, _, _, *kernel) = (v.type.shape for v in node.inputs)
+    lengths, kernel = (tuple(int(n) for n in v.type.shape[LEAD:] if type(n) is int) for v in node.inputs)
     turned, begins = tuple(-d for d in op.dilations), tuple(-b for b in op.before)
-    of_images = convolution.Convolution(op.spread, turned, op.strides, begins, tuple(lengths))
-    return of_images, convolution.Convolution(op.dilations, op.strides, op.spread, op.before, tuple(kernel))
+    of_images = convolution.Convolution(op.spread, turned, op.strides, begins, lengths)
+    return of_images, convolution.Convolution(op.dilations, op.strides, op.spread, op.before, kernel)
 
 
 def _are_before(values: Sequence[Variable], nodes: Sequence[Apply], order: Mapping[int, int]) -> bool:
