@@ -102,6 +102,26 @@ def test_every_backend_computes_the_program_of_the_reference(backend, option):
         np.testing.assert_allclose(a, b, rtol=step, atol=step * np.abs(b).max())
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("backend", [name for name in BACKENDS if name != "perform"])
+@pytest.mark.parametrize("option", [{"amp": "bfloat16"}, {"amp": "float16"}, {"precision": "bfloat16x3"}], ids=repr)
+def test_every_backend_convolves_and_attends_as_the_reference_does(backend, option):
+    q, k, x, w = inputs = [
+        tg.tensor(name, "float32", shape)
+        for name, shape in zip("qkxw", ((2, 3, 6, 4), (2, 3, 6, 4), (2, 3, 9, 9), (4, 3, 3, 3)), strict=True)
+    ]
+    attended = tg.nn.scaled_dot_product_attention(q, k, k, is_causal=True)
+    convolved = tg.nn.conv2d(x, w, stride=2, padding=1)
+    outputs = [attended, convolved, *tg.grad(tg.sum(tg.sin(attended)), [q, k])]
+    outputs += tg.grad(tg.sum(tg.sin(convolved)), [x, w])
+    arrays = [normal(*one.type.shape) for one in inputs]
+    want = tg.function(inputs, outputs, backend=tg.backend("perform", **option))(*arrays)
+    got = tg.function(inputs, outputs, backend=tg.backend(backend, **option))(*arrays)
+    step = {"bfloat16": 2**-7, "float16": 2**-10}.get(option.get("amp"), 1e-5)
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=step, atol=step * np.abs(b).max())
+
+
 def loops():
     """Programs with products inside other ops, by name."""
     x, w = tg.tensor("x", "float32", (4, 4)), tg.tensor("w", "float32", (4, 4))
