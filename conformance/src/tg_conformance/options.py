@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 COUNT: Final = 50_000  # elements: a loop that is worth sharing out
 TASKS: Final = Path("/proc/self/task")
 
-Seen = dict[str, object]
+Observation = dict[str, object]
 
 
 def option_names(backend: str) -> dict[str, str]:
@@ -56,9 +56,9 @@ def fault(backend: str, name: str) -> str | None:
         usual = tell(backends.backend(backend, **one.beside).options)
         tries = [_told(tell, backend, {**one.beside, name: value}) for value in one.values]
     else:
-        first, second = (seen(backend, one.beside) for _ in range(2))
+        first, second = (observation(backend, one.beside) for _ in range(2))
         usual = {key: value for key, value in second.items() if first.get(key) == value}
-        tries = [_alike(seen(backend, {**one.beside, name: value}), usual) for value in one.values]
+        tries = [_alike(observation(backend, {**one.beside, name: value}), usual) for value in one.values]
     if any(was != usual for was in tries):
         return None
     values = " or ".join(map(repr, one.values))
@@ -73,12 +73,12 @@ def _told(tell: Any, backend: str, options: Mapping[str, Any]) -> object:
         return repr(error)
 
 
-def _alike(found: Seen, usual: Seen) -> Seen:
+def _alike(every: Observation, usual: Observation) -> Observation:
     """Of what is seen that which does not vary by itself, and an error."""
-    return {key: value for key, value in found.items() if key in usual or key == "error"}
+    return {key: value for key, value in every.items() if key in usual or key == "error"}
 
 
-def seen(backend: str, options: Mapping[str, Any]) -> Seen:
+def observation(backend: str, options: Mapping[str, Any]) -> Observation:
     """All that shows of programs of a backend with some options."""
     try:
         choice = backends.backend(backend, **options)
@@ -98,14 +98,14 @@ def _elements(choice: BackendChoice) -> tuple[list[Any], list[Any], list[Any]]:
     return [x, y, z], [x * y + z, tg.exp(tg.sin(x)) * y, tg.sum(y * z)], arrays
 
 
-def _loop(choice: BackendChoice) -> Seen:
+def _loop(choice: BackendChoice) -> Observation:
     """The same of a program with a loop."""
     inputs, _, arrays = _elements(choice)
     last, _ = tg.scan(lambda carry, _: (tg.sin(carry) * inputs[1], None), inputs[0], length=3)
     return _of_program(choice, inputs[:2], [last], [array[:64] for array in arrays[:2]])
 
 
-def _of_program(choice: BackendChoice, inputs: list[Any], outputs: list[Any], arrays: list[Any]) -> Seen:
+def _of_program(choice: BackendChoice, inputs: list[Any], outputs: list[Any], arrays: list[Any]) -> Observation:
     f = tg.function(inputs, outputs, backend=choice, name="tried", output="native")
     results = [*f(*arrays)]
     as_arrays = tg.function(inputs, outputs, backend=choice, name="tried")(*arrays)

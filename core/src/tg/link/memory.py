@@ -57,8 +57,8 @@ def plan(
         inside: the bytes that an op takes while it runs, whose results have so many.
         ahead: whether the results of the program have their memory before its first operation runs.
     """
-    given = zip(graph.input_types, arrays, strict=True)
-    types = [TensorType(t.dtype, tuple(map(int, array.shape))) for t, array in given]
+    pairs = zip(graph.input_types, arrays, strict=True)
+    types = [TensorType(t.dtype, tuple(map(int, array.shape))) for t, array in pairs]
     numbers = {k: int(a) for k, (t, a) in enumerate(zip(types, arrays, strict=True)) if is_count(t)}
     try:
         return _Walk(graph, types, numbers, views, inside).plan(ahead=ahead)
