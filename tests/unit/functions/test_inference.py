@@ -50,7 +50,7 @@ def expression(x: Any, p: dict[str, Any]) -> Any:
     return norm(tg.reshape(y, (x.shape[0], 32)) @ p["4.weight"].T + p["4.bias"], 5)
 
 
-def made(backend: str, dtype: str, n: int | None = 2, **options: Any) -> tuple[Function, dict[str, Any], Any]:
+def function_of(backend: str, dtype: str, n: int | None = 2, **options: Any) -> tuple[Function, dict[str, Any], Any]:
     x, model = tg.tensor("x", dtype, (n, 4, 4, 4)), network()
     p = shared(model, dtype)
     return tg.function([x], expression(x, p), backend=backend, **options), p, model
@@ -63,7 +63,7 @@ def images(n: int, dtype: str) -> Any:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_network_is_that_of_torch_and_the_function_without(backend: str) -> None:
     dtype = "float32" if backend == "mlx" else "float64"
-    f, _, model = made(backend, dtype)
+    f, _, model = function_of(backend, dtype)
     g = f.inference()
     rtol = 2e-4 if dtype == "float32" else 1e-11
     x = images(2, dtype)
@@ -73,7 +73,7 @@ def test_a_network_is_that_of_torch_and_the_function_without(backend: str) -> No
 
 
 def test_programs_for_several_patterns_share_what_is_computed() -> None:
-    f, _, model = made("perform", "float64", None, inference=True)
+    f, _, model = function_of("perform", "float64", None, inference=True)
     for n in (3, 1):
         x = images(n, "float64")
         np.testing.assert_allclose(f(x), model(torch.from_numpy(x)).detach().numpy(), rtol=1e-11)
@@ -84,7 +84,7 @@ def test_programs_for_several_patterns_share_what_is_computed() -> None:
 
 @pytest.mark.parametrize("backend", ["perform", "torch"])
 def test_batch_norms_become_a_shift(backend: str) -> None:
-    f, _, _ = made(backend, "float64", inference=True)
+    f, _, _ = function_of(backend, "float64", inference=True)
     ops = [node.op for node in f.graph.nodes]
     assert sum(type(op) is Convolution for op in ops) == 1
     assert sum(type(op) is MatMul for op in ops) == 1
@@ -94,7 +94,7 @@ def test_batch_norms_become_a_shift(backend: str) -> None:
 
 
 def test_exact_rewriting_leaves_batch_norms() -> None:
-    f, _, model = made("perform", "float64", inference=True, mode="strict")
+    f, _, model = function_of("perform", "float64", inference=True, mode="strict")
     x = images(2, "float64")
     np.testing.assert_allclose(f(x), model(torch.from_numpy(x)).detach().numpy(), rtol=1e-12)
     assert "divide" in [node.op.name for node in f.graph.nodes]
@@ -163,7 +163,7 @@ def again(request: Any, monkeypatch: Any) -> Any:
 
 
 def test_it_survives_pickling_beside_one_of_other_values(again: Any) -> None:
-    f, p, model = made("c", "float64")
+    f, p, model = function_of("c", "float64")
     x = images(2, "float64")
     first = f.inference()
     p["4.weight"].set_value(np.zeros((5, 32)))
@@ -187,7 +187,7 @@ def test_names_structures_and_defaults_are_the_functions() -> None:
 
 
 def test_a_copy_is_for_the_same_values_on_another_backend() -> None:
-    f, p, model = made("perform", "float64", inference=True)
+    f, p, model = function_of("perform", "float64", inference=True)
     p["4.weight"].set_value(np.zeros((5, 32)))
     x = images(2, "float64")
     wanted = model(torch.from_numpy(x)).detach().numpy()
@@ -209,7 +209,7 @@ def test_programs_of_jax_take_it_and_its_derivative() -> None:
 
 @pytest.mark.parametrize("options", [{"mode": "debug"}, {"nan_guard": True}, {"compile": "background"}])
 def test_calls_that_are_watched_or_come_early_give_the_same(options: dict[str, Any]) -> None:
-    f, _, model = made("c", "float64", inference=True, **options)
+    f, _, model = function_of("c", "float64", inference=True, **options)
     x = images(2, "float64")
     np.testing.assert_allclose(f(x), model(torch.from_numpy(x)).detach().numpy(), rtol=1e-11)
     f.wait()
@@ -217,7 +217,7 @@ def test_calls_that_are_watched_or_come_early_give_the_same(options: dict[str, A
 
 
 def test_what_is_told_of_it() -> None:
-    f, _, _ = made("c", "float64", inference=True)
+    f, _, _ = function_of("c", "float64", inference=True)
     x = images(2, "float64")
     assert f.profile(x, calls=1).rows
     assert "snapshot" not in f.source()

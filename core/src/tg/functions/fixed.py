@@ -41,14 +41,14 @@ class Fixed:
         first = self.first(division.whole.arity)
         snapshots = [s.snapshot for s in self.variables]
         passed = [snapshots[k - first].laid_out(form, place) for place, k in enumerate(division.passed, first)]
-        made = [(form.key, name) for name in division.names()]
-        missing = [k for k, key in enumerate(made) if key not in self._computed]
+        keys = [(form.key, name) for name in division.names()]
+        missing = [k for k, key in enumerate(keys) if key not in self._computed]
 
         def array_of(k: int) -> np.ndarray[Any, Any]:
             return in_dtypes(snapshots[k - first].copied(), self._dtypes)
 
         values = division.values(missing, array_of) if missing else []
-        for k in reversed(missing):  # one after the other: what it is made of is freed
+        for k in reversed(missing):  # one after the other: what it is keys of is freed
             native = executable.laid_out(executable.to_native(values.pop()), first + len(passed) + k)
-            self._computed.setdefault(made[k], native)
-        return Bound(executable, division.late, first, [*passed, *(self._computed[key] for key in made)])
+            self._computed.setdefault(keys[k], native)
+        return Bound(executable, division.late, first, [*passed, *(self._computed[key] for key in keys)])

@@ -489,10 +489,10 @@ class View:
             for node in self.applies:
                 is_fixed = all(map(self.is_fixed, node.inputs))
                 self._fixed.update((id(u), is_fixed) for u in self._made[id(node)])
-        known = self._fixed.get(id(v))
-        if known is None:
-            known = type(v) is Constant or (v.apply is not None and all(map(self.is_fixed, v.inputs)))
-        return known
+        answer = self._fixed.get(id(v))
+        if answer is None:
+            answer = type(v) is Constant or (v.apply is not None and all(map(self.is_fixed, v.inputs)))
+        return answer
 
     def results(self, node: Apply) -> tuple[Variable, ...]:
         """The results of an apply of the graph."""

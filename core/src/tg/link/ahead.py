@@ -81,9 +81,9 @@ def divided(frozen: FrozenGraph, first: int) -> Division:
     """A program divided; `first` is the number of the first fixed input."""
     levels = _levels(frozen, first)
     late, needed = _late(frozen, levels)
-    made = {number for node in frozen.nodes for number in node.outputs if levels[number] == FIXED}
-    kept = {number for k in late for number in frozen.nodes[k].outputs}
-    held = [number for number in sorted(needed) if number in made and number not in kept]
+    results = {number for node in frozen.nodes for number in node.outputs if levels[number] == FIXED}
+    own = {number for k in late for number in frozen.nodes[k].outputs}
+    held = [number for number in sorted(needed) if number in results and number not in own]
     early, read = _below(frozen, held)
     reads, passes = (
         tuple(k for k in range(first, frozen.arity) if k in numbers) for numbers in (read, needed - set(held))
