@@ -41,7 +41,7 @@ class Bound(Executable):
 
     @property
     def compiles(self) -> int:
-        """Those of the program."""
+        """The number of compilations of the program."""
         return self._inner.compiles
 
     @property
