@@ -452,7 +452,8 @@ def test_every_op_of_core_is_in_a_family_so_that_texts_may_name_it():
     def below(cls):
         return {cls, *(c for child in cls.__subclasses__() for c in below(child))}
 
-    abstract = {"Op", "Sized", "Elementwise", "Attending", "OfChannels", "OfGradient", "OwnDerivative", "Shares"}
+    layouts = {"OfChannels", "OfLayout"}
+    abstract = {"Op", "Sized", "Elementwise", "Attending", "OfGradient", "OwnDerivative", "Shares", *layouts}
     missing = {c.__name__ for c in below(Op) if c.__module__.startswith("tg.ops.") and OPS.get(c.__name__) is not c}
     opaque = {c.__name__ for c in below(Op) if c.opaque}  # which texts do not hold
     assert missing - abstract - opaque == set()

@@ -153,7 +153,6 @@ class Shown(Executable):
         self._ready: set[Shapes] = set()
         self._asked: dict[Shapes, object] = {}
         self.to_numpy, self.to_native = native.to_numpy, native.to_native  # type: ignore[method-assign]
-        self.laid_out = native.laid_out  # type: ignore[method-assign]
 
     @property
     def compiles(self) -> int:
@@ -167,6 +166,9 @@ class Shown(Executable):
 
     def is_spread(self, value: object) -> bool:
         return self._native.is_spread(value)
+
+    def laid_out(self, value: Any, place: int) -> Any:
+        return self._native.laid_out(value, place)
 
     def run(self, arrays: Sequence[Any]) -> tuple[Sequence[Any], Status]:
         """The outputs as the library's arrays; what the reference refuses raises here."""
