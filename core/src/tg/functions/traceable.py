@@ -75,7 +75,8 @@ def traceable(f: Function, on_error: str | None) -> Callable[..., Any]:
     traced.__name__ = traced.__qualname__ = f.name
     traced.__doc__ = f"The traceable form of {f!r}."
     traced.__signature__ = inspect.signature(f)  # type: ignore[attr-defined]
-    return linker.embedded(traced)
+    embedded: Callable[..., Any] = linker.embedded(traced)
+    return embedded
 
 
 def _held(f: Function) -> Programs:

@@ -120,7 +120,9 @@ def _on_whole(rule: Rule) -> Rule:
     @functools.wraps(rule)
     def run(*operands: Any, **context: Any) -> Any:
         devices = next((x.device_mesh for x in operands if isinstance(x, DTensor)), None)
-        results = rule(*map(whole, operands), **context)
+        if "graphs" in context:
+            context["graphs"] = tuple(map(_giving_all, context["graphs"]))
+        results: Any = rule(*map(whole, operands), **context)
         if devices is None or results is NotImplemented:
             return results
         if isinstance(results, torch.Tensor):
@@ -128,6 +130,11 @@ def _on_whole(rule: Rule) -> Rule:
         return tuple(spread(y, devices) for y in results)
 
     return run
+
+
+def _giving_all(function: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
+    """The function of an inner graph with whole results, though its constants are DTensors."""
+    return lambda *arrays: [*map(whole, function(*arrays))]
 
 
 @functools.cache

@@ -49,7 +49,8 @@ def embedded(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function as one of which `torch.compile` reads no Python: it calls it, and keeps what it does to tensors."""
     import torch._dynamo
 
-    return torch._dynamo.nonstrict_trace(function)
+    form: Callable[..., Any] = torch._dynamo.nonstrict_trace(function)
+    return form
 
 
 def differentiable(function: Traceable, arrays: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
@@ -58,17 +59,17 @@ def differentiable(function: Traceable, arrays: Sequence[torch.Tensor]) -> Seque
         return _run(function, arrays)
     asks = torch.is_grad_enabled() and any(x.requires_grad for x in arrays)
     if function.is_scalar and asks and not _is_transformed():
-        return Valued.apply(function, *arrays)[:1]  # type: ignore[no-untyped-call,no-any-return]
-    return Derived.apply(function, *arrays)  # type: ignore[no-untyped-call,no-any-return]
+        return Valued.apply(function, *arrays)[:1]  # type: ignore[no-any-return]
+    return Derived.apply(function, *arrays)  # type: ignore[no-any-return]
 
 
-class Derived(torch.autograd.Function):
+class Derived(torch.autograd.Function):  # type: ignore[misc]
     """A function whose derivatives are functions of its arguments and of cotangents, or tangents."""
 
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(function: Traceable, *arrays: torch.Tensor) -> tuple[torch.Tensor, ...]:  # type: ignore[override]
+    def forward(function: Traceable, *arrays: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """The results."""
         return _run(function, arrays)
 
@@ -92,7 +93,7 @@ class Derived(torch.autograd.Function):
         return None, *_in_places(function, differentiable(function.gradient(), [*ctx.saved_tensors, *wanted]))
 
     @staticmethod
-    def jvp(ctx: Any, _: None, *tangents: torch.Tensor) -> tuple[torch.Tensor | None, ...]:  # type: ignore[override]
+    def jvp(ctx: Any, _: None, *tangents: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         """The tangents of the results."""
         function = ctx.function
         directions = [dx for dx, t in zip(tangents, function.inputs, strict=True) if is_inexact(t.dtype)]
@@ -100,11 +101,11 @@ class Derived(torch.autograd.Function):
         return tuple(next(results) if is_inexact(t.dtype) else None for t in function.outputs)
 
 
-class Valued(torch.autograd.Function):
+class Valued(torch.autograd.Function):  # type: ignore[misc]
     """A real number with its gradient, which is computed beside it."""
 
     @staticmethod
-    def forward(function: Traceable, *arrays: torch.Tensor) -> tuple[torch.Tensor, ...]:  # type: ignore[override]
+    def forward(function: Traceable, *arrays: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """The number and its gradient."""
         return _run(function.gradient(), arrays)
 
@@ -178,7 +179,7 @@ def tracing_linker(device: torch.device, mesh: Mesh | None) -> FuncifyLinker:
 
 def lifted(constant: torch.Tensor) -> torch.Tensor:
     """A constant as the modes in force take it."""
-    return torch.ops.aten.lift_fresh(constant)  # type: ignore[no-any-return]
+    return torch.ops.aten.lift_fresh(constant)
 
 
 def _as_it_is(function: Callable[..., Any], unit: Unit) -> Callable[..., Any]:
