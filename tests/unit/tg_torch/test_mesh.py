@@ -20,7 +20,7 @@ ALONE = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc
 
 def started(*arguments):
     """The output of two processes."""
-    text = subprocess.run([*ALONE, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False)
+    text = subprocess.run([*ALONE, *map(str, arguments)], capture_output=True, text=True, timeout=240, check=False)
     assert text.returncode == 0, text.stderr[-3000:]
     return text.stdout
 
@@ -77,7 +77,7 @@ def test_a_process_that_dies_does_not_hang_the_other(tmp_path):
         for rank in range(2)
     ]
     try:
-        (text, error), _ = (process.communicate(timeout=90) for process in processes)
+        (text, error), _ = (process.communicate(timeout=240) for process in processes)
     finally:
         for process in processes:
             process.kill()

@@ -37,12 +37,16 @@ def traceable(function: Traceable) -> Callable[..., Sequence[torch.Tensor]]:
     def call(*arrays: Any) -> Sequence[torch.Tensor]:
         device = next((x.device for x in arrays if isinstance(x, torch.Tensor)), None)
         tensors = [
-            x.to(dtype) if isinstance(x, torch.Tensor) else torch.as_tensor(x, dtype=dtype, device=device)
+            _cast(x, dtype) if isinstance(x, torch.Tensor) else torch.as_tensor(x, dtype=dtype, device=device)
             for x, dtype in zip(arrays, dtypes, strict=True)
         ]
         return differentiable(function, tensors)
 
     return call
+
+
+def _cast(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    return x if x.dtype == dtype else x.to(dtype)  # which a trace would write down
 
 
 def embedded(function: Callable[..., Any]) -> Callable[..., Any]:
