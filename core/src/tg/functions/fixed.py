@@ -48,7 +48,7 @@ class Fixed:
             return in_dtypes(snapshots[k - first].copied(), self._dtypes)
 
         values = division.values(missing, array_of) if missing else []
-        for k in reversed(missing):  # one after the other: what it is keys of is freed
+        for k in reversed(missing):  # one after the other: what it is made of is freed
             native = executable.laid_out(executable.to_native(values.pop()), first + len(passed) + k)
             self._computed.setdefault(keys[k], native)
         return Bound(executable, division.late, first, [*passed, *(self._computed[key] for key in keys)])
