@@ -91,7 +91,7 @@ def cotangents_of(
             else:
                 continue
             full = [Variable(node.types[k], node, k) if v is None else v for k, v in enumerate(results)]
-            locs.fix(node.loc)
+            locs.fix(node.loc and node.loc.backward())
             _through(tools, node, full, dys, leads, flowing)
     return [flowing.found.get(key_of(v)) for v in wrt]
 

@@ -7,11 +7,13 @@ takes no part in equality, hashing, text or generated code.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import linecache
 import sys
 import threading
+from contextvars import ContextVar
 from pathlib import PurePath
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from tg.callers import is_inside, outside
 from tg.errors import TgError
@@ -21,18 +23,45 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType
 
 
+class LayerCall(NamedTuple):
+    """A call of a layer: its number, which no other call has, and the name of the layer's class."""
+
+    number: int
+    kind: str
+
+
+class Part(NamedTuple):
+    """The part of a network that a node is of: the calls of layers around it, outermost first, and the direction."""
+
+    calls: tuple[LayerCall, ...] = ()
+    is_backward: bool = False  # whether reverse mode has made it
+
+
+NO_PART: Final = Part()
+_PART: Final[ContextVar[Part]] = ContextVar("tg_part", default=NO_PART)
+_CALLS: Final = itertools.count()
+
+
 @final
 class Loc:
-    """A place in the user's program, and the rules by which what was made there got a stable form for derivatives."""
+    """A place in the user's program, and the rules by which what was made there got a stable form for derivatives.
 
-    __slots__ = ("code", "instruction", "rules")
+    The part of a network goes along with it: both are of what was written, not of what rewriting makes of it.
+    """
 
-    def __init__(self, code: CodeType, instruction: int, rules: tuple[str, ...] = ()) -> None:
-        self.code, self.instruction, self.rules = code, instruction, rules
+    __slots__ = ("code", "instruction", "part", "rules")
+
+    def __init__(self, code: CodeType, instruction: int, rules: tuple[str, ...] = (), part: Part = NO_PART) -> None:
+        self.code, self.instruction, self.rules, self.part = code, instruction, rules, part
 
     def by(self, rule: str) -> Loc:
         """The same place, for what a further rule has made."""
-        return Loc(self.code, self.instruction, (*self.rules, rule))
+        return Loc(self.code, self.instruction, (*self.rules, rule), self.part)
+
+    def backward(self) -> Loc:
+        """The same place, for what reverse mode has made of a node."""
+        part = self.part
+        return self if part.is_backward else Loc(self.code, self.instruction, self.rules, Part(part.calls, True))
 
     @property
     def line(self) -> int:
@@ -60,13 +89,24 @@ class Loc:
         return f"Loc({self})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_restored, (self.file, self.line, self.code.co_name, self.rules))
+        return (_restored, (self.file, self.line, self.code.co_name, self.rules, self.part))
 
 
-def _restored(file: str, line: int, function: str, rules: tuple[str, ...]) -> Loc:
+def _restored(file: str, line: int, function: str, rules: tuple[str, ...], part: Part = NO_PART) -> Loc:
     """A place of another process, in a code object that has nothing but the place."""
     code = compile("", file, "exec").replace(co_name=function, co_firstlineno=line)
-    return Loc(code, -1, rules)
+    return Loc(code, -1, rules, part)
+
+
+@contextlib.contextmanager
+def calling(kind: str) -> Iterator[None]:
+    """Mark what is made inside a `with` block as made by a call of a layer, whose class has this name."""
+    part = _PART.get()
+    token = _PART.set(part._replace(calls=(*part.calls, LayerCall(next(_CALLS), kind))))
+    try:
+        yield
+    finally:
+        _PART.reset(token)
 
 
 _LOCAL = threading.local()
@@ -78,7 +118,7 @@ def here() -> Loc | None:
     if fixed is not None or getattr(_LOCAL, "muted", False):
         return fixed
     frame = outside()
-    return Loc(frame.f_code, frame.f_lasti) if frame is not None else None
+    return Loc(frame.f_code, frame.f_lasti, (), _PART.get()) if frame is not None else None
 
 
 def is_muted() -> bool:

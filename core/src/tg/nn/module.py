@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, dataclass_transform
 import numpy as np
 
 from tg.errors import InputError, message
+from tg.graph import loc as locs
 from tg.graph.nodes import Variable
 from tg.keywords import instead
 from tg.variables.structure import short
@@ -190,7 +191,8 @@ def _watched(call: Callable[..., Any]) -> Callable[..., Any]:
     def watched(self: Module, *args: Any, **kwargs: Any) -> Any:
         tell = CALLS.get()
         try:
-            return call(self, *args, **kwargs) if tell is None else tell(self, lambda: call(self, *args, **kwargs))
+            with locs.calling(type(self).__name__):
+                return call(self, *args, **kwargs) if tell is None else tell(self, lambda: call(self, *args, **kwargs))
         except TypeError as error:
             told = instead(type(self).__name__, [call], kwargs, error)
             if told is None:
