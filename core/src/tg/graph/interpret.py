@@ -55,15 +55,16 @@ class Prepared:
         self._constants = [c.data for c in frozen.constants]
         self._places: list[Any] = [None] * (len(frozen.types) - frozen.arity - len(self._constants))
         conditions = frozenset(c.condition for c in frozen.checks)
+        uses = [tuple(k for k in dying if frozen.types[k].ndim) for dying in frozen.last_uses()]  # numbers may stay
         self._steps = [
-            (node.op.perform, node.inputs, node.outputs, tuple(k for k in node.outputs if k in conditions))
-            for node in frozen.nodes[: always_fails(frozen)]
+            (node.op.perform, node.inputs, node.outputs, tuple(k for k in node.outputs if k in conditions), dying)
+            for node, dying in zip(frozen.nodes[: always_fails(frozen)], uses, strict=False)
         ]
 
     def run(self, arrays: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[int, ...]]:
         """The outputs and (), or nothing and the status of the first failing check."""
         frozen, values = self._frozen, [*arrays, *self._constants, *self._places]
-        for perform, inputs, outputs, conditions in self._steps:
+        for perform, inputs, outputs, conditions, dying in self._steps:
             results = perform(*[values[i] for i in inputs])
             if len(outputs) == 1:  # as most have: zip takes as long as NumPy does for a number
                 (values[outputs[0]],) = results
@@ -72,6 +73,8 @@ class Prepared:
                     values[number] = value
             if conditions and not all(values[k] for k in conditions):
                 return (), failure(frozen, values)
+            for k in dying:
+                values[k] = None
         status = failure(frozen, values) if frozen.checks else ()
         return (() if status else tuple([values[k] for k in frozen.outputs])), status
 
