@@ -369,6 +369,9 @@ class FuncifyLinker(Linker):
             as it is to lie on the devices, itself where it does. None: all lies where it is.
         memory: `memory(graph, program, arrays)` gives the `tg.link.memory.Plan` of a call, where the library tells it;
             None: it is what the values of the program need.
+        barrier: `barrier(*arrays)` gives the operands of a `Call`, while tracing too, so that the library merges
+            nothing that the call computes with what is computed outside, and computes it when all of them are there.
+            None: the library runs the function as it is written.
         traceable: `traceable(function)` makes of a `tg.link.linker.Traceable` a function that programs of the library's
             users may trace and differentiate; None: there are no such programs.
         embedded: `embedded(function)` makes the user's form of it known to a tracer of the library that reads Python.
@@ -398,6 +401,7 @@ class FuncifyLinker(Linker):
         is_spread: Callable[[object, Any], bool] | None = None,
         lay_out: Callable[[FrozenGraph, Any], Callable[[Any, int | None], Any] | None] | None = None,
         memory: Callable[[FrozenGraph, Callable[..., Any], Sequence[Any]], Plan | None] | None = None,
+        barrier: Callable[..., Sequence[Any]] | None = None,
         traceable: Callable[[Traceable], Callable[..., Sequence[Any]]] | None = None,
         embedded: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
         tracing: Callable[[Sequence[Any]], FuncifyLinker | None] | None = None,
@@ -411,7 +415,7 @@ class FuncifyLinker(Linker):
         self.argument, self.jit, self.scope, self.length = argument, jit, scope, length
         self.inner = inner if jit is None else None
         self._traceable, self._embedded, self._tracing = traceable, embedded, tracing
-        self.is_spread, self.lay_out, self.memory = is_spread, lay_out, memory
+        self.is_spread, self.lay_out, self.memory, self.barrier = is_spread, lay_out, memory, barrier
         self.lifted = lifted or (lambda constant: constant)
         self.context = context or (lambda options: options)
         self.ready = ready or (lambda outputs: outputs)

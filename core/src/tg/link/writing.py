@@ -134,7 +134,7 @@ class _Unit:
     def __init__(self, request: Request, linker: FuncifyLinker) -> None:
         self.request, self.linker = request, linker
         self.scope: dict[str, Any] = {"__name__": __name__, "np": np, "constant": linker.constant, "copy": linker.copy}
-        self.scope.update(length=linker.length, bound=bound, sized=sized)
+        self.scope.update(length=linker.length, barrier=linker.barrier, bound=bound, sized=sized)
         self.scope["remembered"] = functools.lru_cache(KEPT)
         self.functions: list[list[Line]] = []
         self.rules: set[str] = set()  # their names in the scope
@@ -330,7 +330,8 @@ class _GraphWriter:
             text, several = chosen, False
         elif isinstance(node.op, Call):
             name = self.unit.inner(node.op.lowered, traced=self.traced, copies=True)
-            text, several = f"{name}({', '.join([self._sizes_inside(number), 'constants', *operands])})", True
+            fenced = [f"*barrier({', '.join(operands)})"] if self.unit.linker.barrier and operands else operands
+            text, several = f"{name}({', '.join([self._sizes_inside(number), 'constants', *fenced])})", True
         elif isinstance(node.op, AxisLength):
             text, several = f"length({operands[0]}, {node.op.axis})", False
         else:

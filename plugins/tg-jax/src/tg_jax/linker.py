@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tg.backend import FuncifyLinker, Linker, Reduce, arithmetic, cast, complex, indexing, loops, shape
+from tg.backend import FuncifyLinker, Linker, Reduce, arithmetic, cast, complex, control, indexing, loops, shape
 from tg_jax.little import as_one
 from tg_jax.memory import compiled_memory, eager_memory
 from tg_jax.place import find_device, lay_out
@@ -23,6 +23,7 @@ from tg_jax.traced import traceable
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
+    from types import UnionType
 
     from tg.backend import Executable, FrozenGraph, Request, Traceable, Unit
     from tg_jax import Options
@@ -101,16 +102,16 @@ def scope(options: Options) -> AbstractContextManager[Any]:
 
 def _jit(function: Callable[..., Any], unit: Unit) -> Callable[..., Any]:
     """The function compiled; on a processor as it is written. Compilers of other devices need the pass themselves."""
-    has_loops = _has_loops(unit.graph)
+    has_loops = _has(unit.graph, loops.Scan | loops.While)
     one = is_one(unit.options, has_loops=has_loops)
-    told = compiler_options(unit.options, has_loops=has_loops)
+    told = compiler_options(unit.options, has_loops=has_loops, has_calls=_has(unit.graph, control.Call))
     return jax.jit(as_one(function) if one else function, compiler_options=told)
 
 
-def _has_loops(graph: FrozenGraph) -> bool:
-    """Whether there is a loop in it, or in a branch."""
+def _has(graph: FrozenGraph, kinds: type | UnionType) -> bool:
+    """Whether there is an op of a class in it, or in a graph inside."""
     ops = [node.op for node in graph.nodes]
-    return any(isinstance(op, loops.Scan | loops.While) or any(map(_has_loops, op.inner_graphs())) for op in ops)
+    return any(isinstance(op, kinds) or any(_has(inner, kinds) for inner in op.inner_graphs()) for op in ops)
 
 
 def _copy(array: Any) -> Any:
@@ -158,6 +159,11 @@ def _is_spread(value: object, options: Options) -> bool:
     return len(value.sharding.device_set) > 1
 
 
+def _barrier(*arrays: Any) -> Sequence[Any]:
+    """The arrays, which XLA takes for others than those outside: it merges equal expressions."""
+    return jax.lax.optimization_barrier(arrays)  # type: ignore[no-any-return]
+
+
 def _linker(*, is_compiled: bool) -> FuncifyLinker:
     return FuncifyLinker(
         to_native=_copy,
@@ -174,6 +180,7 @@ def _linker(*, is_compiled: bool) -> FuncifyLinker:
         is_spread=_is_spread,
         lay_out=lay_out,
         memory=compiled_memory if is_compiled else eager_memory,
+        barrier=_barrier if is_compiled else None,
         traceable=functools.partial(traceable, scope=WIDE),
     )
 

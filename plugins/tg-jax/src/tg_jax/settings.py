@@ -17,6 +17,7 @@ from tg_jax.place import platform
 if TYPE_CHECKING:
     from tg_jax import Options
 
+DISABLED: Final = "xla_disable_hlo_passes"
 # XLA's algebra, which is not tg's: (x * a) / b becomes x * (a / b), 0 where a / b vanishes; x / y / y is x / (y * y);
 # x / c is x * (1 / c), though 1 / c may be subnormal, and so 0. What is worth rewriting has been rewritten before, with
 # care for range and NaN, and according to the mode.
@@ -24,18 +25,21 @@ if TYPE_CHECKING:
 # Of products XLA's library for processors computes each by itself: it ends the process (jaxlib 0.10, a segmentation
 # fault in `ynn_optimize_subgraph`) where it also takes the transposes and sums around some of them.
 ALONE: Final = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
-AS_WRITTEN: Final = {"xla_disable_hlo_passes": "algsimp", **(ALONE if jaxlib_version >= (0, 10) else {})}
-IN_LOOPS: Final = {"xla_disable_hlo_passes": "algsimp,dot-library-rewriter"}  # one function cannot call the library
+AS_WRITTEN: Final = {DISABLED: "algsimp", **(ALONE if jaxlib_version >= (0, 10) else {})}
+IN_LOOPS: Final = {DISABLED: "algsimp,dot-library-rewriter"}  # one function cannot call the library
 #
 # XLA's excess precision leaves out that a product of halves is rounded where something reads it in float32.
 ROUNDED: Final = {"xla_allow_excess_precision": False}
+BARRIERS: Final = "cse_barrier_expander"  # takes barriers away before equal expressions are merged
 PREALLOCATE: Final = "XLA_PYTHON_CLIENT_PREALLOCATE"
 OFF: Final = ("0", "false", "False")  # as JAX reads the variable
 
 
-def compiler_options(options: Options, *, has_loops: bool) -> dict[str, Any]:
+def compiler_options(options: Options, *, has_loops: bool, has_calls: bool = False) -> dict[str, Any]:
     """The options of XLA for a program: on a processor it is compiled as it is written, elsewhere as XLA has it."""
     usual = {} if platform(options) != "cpu" else IN_LOOPS if has_loops else AS_WRITTEN
+    if usual and has_calls:
+        usual = {**usual, DISABLED: f"{usual[DISABLED]},{BARRIERS}"}
     searched = {} if options.autotune is None else {"xla_gpu_autotune_level": options.autotune}
     return {**ROUNDED, **usual, **searched, **dict(options.compile_options)}
 

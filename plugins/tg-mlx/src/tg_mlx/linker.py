@@ -87,6 +87,11 @@ def _jit(function: Callable[..., Any], unit: Unit) -> Callable[..., Any]:
     return mx.compile(function)
 
 
+def _barrier(*arrays: Any) -> Sequence[Any]:
+    """The arrays, each when all of them are there: MLX evaluates what is ready, and merges what is equal."""
+    return mx.depends([*arrays], [*arrays])
+
+
 def _linker(jit: Callable[..., Any] | None, inner: Callable[..., Any] | None = None) -> FuncifyLinker:
     return FuncifyLinker(
         to_native=from_numpy,
@@ -99,6 +104,7 @@ def _linker(jit: Callable[..., Any] | None, inner: Callable[..., Any] | None = N
         ready=_ready,
         owned=_owned,
         views=VIEWS,
+        barrier=_barrier,
     )
 
 
