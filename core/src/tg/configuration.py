@@ -18,6 +18,7 @@ from tg.errors import OptionError, message
 
 MODES = ("default", "strict", "finite", "off", "debug")
 COMPILES = ("now", "background")
+CHECKPOINTINGS = ("none", "layers", "sqrt")
 DTYPES = (None, "float16", "bfloat16", "float32", "float64")
 PROMOTIONS = ("numpy", "warn", "strict")
 VALUES: Final[dict[str, tuple[str | None, ...]]] = {
@@ -25,6 +26,7 @@ VALUES: Final[dict[str, tuple[str | None, ...]]] = {
     "compile": COMPILES,
     "dtype": DTYPES,
     "promotion": PROMOTIONS,
+    "checkpointing": CHECKPOINTINGS,
 }
 
 
@@ -44,6 +46,7 @@ class Config:
     remember: bool = True  # whether rewritten programs are kept on disk beside what backends compile
     dtype: str | None = None  # of what is made where no dtype is said; None: float64, of weights of networks float32
     promotion: str = "numpy"  # "warn" and "strict" tell of ops in which a dtype of less than 64 bits meets float64
+    checkpointing: str = "none"  # "layers", "sqrt": part of the forward pass is computed again in the backward pass
     specializations: int = 16  # how many patterns of length-1 dimensions a function compiles before it refuses
 
 

@@ -9,12 +9,13 @@ from tg import plugin
 from tg.errors import NoRuleError, PluginError, TgError, blamed, message
 from tg.functions.precision import change_precision
 from tg.functions.remembered import is_of, remembered
-from tg.functions.shared import Form
+from tg.functions.shared import Form, Shared
 from tg.graph.collector import paused
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.op import Op
 from tg.graph.timing import Span
 from tg.link.ahead import divided
+from tg.link.checkpointing import lowering
 from tg.link.declines import Declined
 from tg.link.kept import Kept
 from tg.link.linker import Executable, Linker, Request, node_lines
@@ -71,6 +72,7 @@ class Setting(NamedTuple):
     reusable: tuple[tuple[int, int], ...] = ()
     updates: tuple[tuple[int, int], ...] = ()
     fixed: Fixed | None = None
+    checkpointing: str | int = "none"
 
     @property
     def mesh(self) -> Mesh | None:
@@ -121,7 +123,7 @@ def _prepared_anew(
     with Span("import"):
         graph = imported(inputs, outputs, ones, setting)
     with Span("rewrite"):
-        frozen = rewritten(graph, setting)
+        frozen = rewritten(graph, setting, shapes=input_shapes(inputs))
     with Span("release"):
         del graph  # which takes time of its own where it is large
     with Span("gaps"):
@@ -151,8 +153,25 @@ def imported(
     return graph
 
 
-def rewritten(graph: FunctionGraph, setting: Setting, journal: Journal | None = None) -> FrozenGraph:
-    """The program that rewriting makes of a graph, which is used up."""
+def input_shapes(inputs: Iterable[Variable]) -> list[Sequence[int | None]]:
+    """The lengths of inputs, those of shared variables as they are now."""
+    return [
+        v.snapshot.shape if isinstance(v, Shared) else [n if type(n) is int else None for n in v.type.shape]
+        for v in inputs
+    ]
+
+
+def rewritten(
+    graph: FunctionGraph,
+    setting: Setting,
+    journal: Journal | None = None,
+    shapes: Sequence[Sequence[int | None]] = (),
+) -> FrozenGraph:
+    """The program that rewriting makes of a graph, which is used up.
+
+    Args:
+        shapes: those of its inputs, for a limit of bytes; None for lengths that are not known.
+    """
     count = len(graph.inputs)
     first = count if setting.fixed is None else setting.fixed.first(count)
     graph.fixed = frozenset(range(first, count))
@@ -169,6 +188,7 @@ def rewritten(graph: FunctionGraph, setting: Setting, journal: Journal | None = 
         journal=journal,
         source_of=functools.partial(_rewrite_source, setting.choice.name),
         arrange=(lambda frozen: divided(frozen, first).whole) if is_divided else (lambda frozen: frozen),
+        before_lowering=lowering(setting.checkpointing, shapes),
     )
 
 
@@ -195,7 +215,8 @@ def link(frozen: FrozenGraph, setting: Setting, again: Callable[[], FrozenGraph]
             return _linked(frozen, setting)
         except Declined as declined:
             note_declined(setting.choice.name, declined, keys)
-        frozen = rewritten(FunctionGraph.thaw(frozen), setting) if again is None else again()
+        rest = setting._replace(checkpointing="none")  # that has been done
+        frozen = rewritten(FunctionGraph.thaw(frozen), rest) if again is None else again()
 
 
 def note_declined(backend: str, declined: Declined, keys: set[object]) -> None:

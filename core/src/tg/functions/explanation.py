@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from tg import plugin
 from tg.errors import InputError, OptionError, message
-from tg.functions.compile import imported, rewritten
+from tg.functions.compile import imported, input_shapes, rewritten
 from tg.functions.stories import Step, Story, Teller
 from tg.graph.nodes import Constant, Variable
 from tg.graph.text import to_text
 from tg.graph.traversal import sorted_applies
+from tg.link.checkpointing import lowering
 from tg.rewrite.journal import Journal
 from tg.rewrite.phases import PHASES
 from tg.rules.stable import STABLE
@@ -50,11 +51,12 @@ class Explanation:
         self._start = graph.freeze()
         roots = [*(v for c in graph.checks for v in (c.condition, *c.values)), *graph.outputs]
         journal = Journal(snapshots=True)
-        self._end = rewritten(graph, setting, journal)
+        self._end = rewritten(graph, setting, journal, input_shapes(inputs))
         lowered = journal.lowered
         self._main = lowered[0].before if lowered else self._end
         rewrites = plugin.registry().rewrites(self.backend)
-        rules: tuple[Any, ...] = (*STABLE, *rewrites.rules, *rewrites.passes)
+        own = filter(None, [lowering(setting.checkpointing)])
+        rules: tuple[Any, ...] = (*STABLE, *rewrites.rules, *rewrites.passes, *own)
         about: dict[str, Any] = {one.name: one for one in rules}
         teller = Teller(journal, self._start, roots, self._main, about)
         self.nodes: tuple[Story, ...] = tuple(teller.stories())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.configuration import COMPILES, MODES, current
+from tg.configuration import CHECKPOINTINGS, COMPILES, MODES, current
 from tg.errors import OptionError, message
 from tg.functions.arguments import (
     check_inputs,
@@ -55,6 +55,7 @@ def function(
     compile: str | None = None,
     donate: Sequence[Variable] | Variable = (),
     inference: bool = False,
+    checkpointing: str | int | None = None,
 ) -> Function:
     """Compile an expression.
 
@@ -82,12 +83,17 @@ def function(
             donated arrays as they are.
         inference: whether shared variables that the function does not update keep the values that they have now: see
             `Function.inference`.
+        checkpointing: what the backward pass of a gradient reads of the forward pass is kept ("none"), or computed
+            again: "layers" keeps what layers hand on, "sqrt" what segments do, as many as the root of the arrays that
+            would be kept; an int is the number of bytes that may be needed at a time, besides inputs and constants:
+            what is cheapest to compute again is. Values stay the same.
     Raises:
         InputError: an input that is no variable, is repeated or unused; a leaf that is not among the inputs; what is
             donated is not an input; for inference, statistics of the batch or a mask of dropout.
         NoRuleError: the backend lacks an op or a dtype; each does, for "auto".
         BackendUnavailable: the backend is not installed or cannot work here.
-        OptionError: a mode, or a name to exclude, that does not exist.
+        OptionError: a mode, a name to exclude, or a way of checkpointing that does not exist; no choice of what is
+            computed again needs as few bytes as it may.
     Example:
         >>> import tg
         >>> x = tg.vector("x")
@@ -129,12 +135,21 @@ def function(
         native=output == "native",
         compile=compile or config.compile,
         limit=config.specializations,
+        checkpointing=_checked(config.checkpointing if checkpointing is None else checkpointing),
     )
     default_values = defaults_of({} if defaults is None else defaults, given_inputs)
     donated = donated_places(donate, given_inputs)
     parts = tuple(given_inputs), tuple(sources), tuple(results), tuple(targets), structure
     request = Request(*parts, options, default_values, donated, nesting)
     return Function((for_inference(request) if inference else request).retyped)
+
+
+def _checked(checkpointing: str | int) -> str | int:
+    is_number = type(checkpointing) is int and checkpointing >= 0
+    if not is_number and checkpointing not in CHECKPOINTINGS:
+        needed = f"one of {', '.join(CHECKPOINTINGS)}, or a number of bytes"
+        raise OptionError(message(f"function: checkpointing: found {checkpointing!r}, needed {needed}"))
+    return checkpointing
 
 
 def evaluate(expression: Any, values: Mapping[Variable | str, Any] | None = None, **options: Any) -> Any:

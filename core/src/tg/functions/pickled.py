@@ -26,7 +26,7 @@ from tg.functions.retyped import stand_in
 from tg.functions.show import parse
 from tg.functions.unparsed import Unparsed
 from tg.graph.dims import named_type
-from tg.graph.frozen import FrozenGraph, Node
+from tg.graph.frozen import FrozenGraph, Node, Origin
 from tg.graph.nodes import Constant, Variable
 from tg.graph.text import to_text_with_constants
 from tg.graph.text.printer import is_opaque
@@ -93,7 +93,7 @@ def _text_of(request: Request) -> Text:
     places = [numbers.get(id(t), -1) for t in request.targets]
     kinds = [(named_type(s), s.name, s.is_fixed) for s in (*request.sources, *request.targets)]
     rest = (request.structure, request.options, request.defaults, request.donated, request.nesting)
-    parts = (text, inputs, rest, len(request.results), kinds, places)
+    parts = (text, inputs, rest, len(request.results), kinds, places, _lines(request))
     data = pickle.dumps(parts, pickle.HIGHEST_PROTOCOL)
     digest = hashlib.blake2b(data, digest_size=20)
     for name, array in constants.items():
@@ -170,11 +170,20 @@ def _unparsed(text: Text, count: int, inputs: Sequence[Variable]) -> Unparsed:
     """The results of a text over these variables."""
 
     def over(variables: Sequence[Variable]) -> Sequence[Variable]:
-        program, *_ = pickle.loads(text.data)  # noqa: S301 (a part of a pickle)
+        program, *_, lines = pickle.loads(text.data)  # noqa: S301 (a part of a pickle)
+        graph = parse(program, text.constants)
         with Requirements():  # found again where they are imported, of which this may be a part
-            return parse(program, text.constants).instantiate(variables)
+            return (graph.with_origins(lines) if lines else graph).instantiate(variables)
 
     return Unparsed(text.digest, text.constants, count, inputs, over)
+
+
+def _lines(request: Request) -> dict[int, Origin]:
+    """The lines of nodes by their numbers, with the parts of a network; none where no compilation asks for them."""
+    if request.options.checkpointing == "none":
+        return {}
+    applies = sorted_applies(request.results, boundary=request.variables)
+    return {k: Origin((node.loc,)) for k, (node, _) in enumerate(applies) if node.loc is not None}
 
 
 def table(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> FrozenGraph:

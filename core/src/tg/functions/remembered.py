@@ -62,7 +62,7 @@ def remembered(
             return program
     with Span("recall"):
         try:
-            written = Written(inputs, outputs)
+            written = Written(inputs, outputs, parts=setting.checkpointing != "none")
         except Unnamed:
             return make(inputs, outputs)
         name = PROGRAMS.key(FORMAT, written.text, repr(ones), _way(setting), *_surroundings(setting.choice.name))
@@ -93,6 +93,7 @@ def _may_be_kept(setting: Setting) -> bool:
     registry, name = plugin.registry(), setting.choice.name
     return (
         current().remember
+        and not isinstance(setting.checkpointing, int)  # which looks at the values of shared variables
         and setting.mode != "debug"
         and registry.backend(name).cache is not None
         and registry.packages(name) is not None
@@ -135,7 +136,8 @@ def is_of(packages: Sequence[str], function: Any) -> bool:
 def _way(setting: Setting) -> str:
     choice = setting.choice
     mode = setting.mode, sorted(setting.exclude), 0 if setting.fixed is None else len(setting.fixed.variables)
-    return repr((choice.name, choice.options, choice.general, choice.auto is None, *mode))
+    way = (choice.name, choice.options, choice.general, choice.auto is None, *mode, setting.checkpointing)
+    return repr(way)
 
 
 def _surroundings(backend: str) -> tuple[str, ...]:
@@ -221,6 +223,9 @@ class Shortcut:
 class Written:
     """An expression as it was written: a text that names it, and what a kept program takes from it.
 
+    Args:
+        parts: whether what is made of it depends on the parts of a network that its nodes are of.
+
     The text is for no reader, and says nothing of types that follow: `to_text` of `pickled.table`, which does, takes
     64 ms for 5,342 ops where this takes 15, and a hit has to be quick.
 
@@ -228,7 +233,7 @@ class Written:
         Unnamed: it has an op that is not tg's own, or a value that no text holds.
     """
 
-    def __init__(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+    def __init__(self, inputs: Sequence[Variable], outputs: Sequence[Variable], *, parts: bool = False) -> None:
         self._locs: list[Loc | None] = []
         self._constants: list[Constant] = []
         self._texts: dict[Op, str] = {}
@@ -242,6 +247,8 @@ class Written:
             self._lines.append(f"{text}({operands}){names or ''}")
             self._locs.append(node.loc)
         self._lines.append(",".join(map(self._place, outputs)))
+        if parts:
+            self._lines += _parts(self._locs)
         self.text = "\n".join(self._lines)
 
     def written(self, program: FrozenGraph) -> bytes | None:
@@ -295,6 +302,17 @@ class Written:
                 self._of_op(node.op)  # which may be one that no text names
             self._locs += [loc for origin in one.origins.values() for loc in origin.locs]
         return to_text(graph)
+
+
+def _parts(places: Sequence[Loc | None]) -> Iterator[str]:
+    """The parts of a network as text, calls of layers by numbers in the order in which they come."""
+    numbers: dict[int, int] = {}
+    for loc in places:
+        if loc is not None:
+            calls = [(numbers.setdefault(call.number, len(numbers)), call.kind) for call in loc.part.calls]
+            yield f"{calls} {loc.part.is_backward}"
+        else:
+            yield ""
 
 
 def _of_function(function: Any) -> str:

@@ -48,6 +48,7 @@ class Options:
     native: bool = False  # whether results stay the backend's own arrays
     compile: str = "now"
     limit: int = 1  # patterns of lengths that are 1 which are compiled
+    checkpointing: str | int = "none"
 
     @property
     def is_watched(self) -> bool:
@@ -124,7 +125,8 @@ class Request:
     def setting(self, choice: BackendChoice) -> Setting:
         """The options of compilations for a backend."""
         options = self.options
-        return Setting(choice, options.mode, options.exclude, options.name, self.reusable, self.updates, self.fixed)
+        names = options.mode, options.exclude, options.name
+        return Setting(choice, *names, self.reusable, self.updates, self.fixed, options.checkpointing)
 
     def given(self, program: Program, values: Sequence[Any], held: Sequence[Value]) -> list[Any]:
         """The arrays that a call gives a program: for the inputs, and as the backend has them for the live sources."""

@@ -329,6 +329,11 @@ class FrozenGraph:
         parts = (self.outputs, self.checks, self.names, self.origins, self.assumed)
         return FrozenGraph(self.arity, self.types, self.constants, nodes, *parts)
 
+    def with_origins(self, origins: Mapping[int, Origin]) -> FrozenGraph:
+        """The same program with other origins of its nodes."""
+        parts = (self.nodes, self.outputs, self.checks, self.names, origins, self.assumed)
+        return FrozenGraph(self.arity, self.types, self.constants, *parts)
+
     def last_uses(self) -> tuple[tuple[int, ...], ...]:
         """For each node the values that nothing after it reads, so that they may be freed or overwritten."""
         keep = set(self.outputs)

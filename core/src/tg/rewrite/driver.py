@@ -72,6 +72,7 @@ def rewrite(
     journal: Journal | None = None,
     source_of: SourceOf = lambda name: None,
     arrange: Callable[[FrozenGraph], FrozenGraph] = lambda frozen: frozen,
+    before_lowering: Lowering | None = None,
 ) -> FrozenGraph:
     """Run all phases over a graph, which is used up, and freeze it.
 
@@ -83,6 +84,7 @@ def rewrite(
         journal: is told everything.
         source_of: for messages the plugin that gave a rewrite, and how to do without it; None for core's own.
         arrange: rearranges the program before it is lowered.
+        before_lowering: a step between the phases and the backend's lowerings, in every mode.
     Raises:
         PluginError: a plugin's rewrite has raised, which is the cause.
         RewriteError: the rules do not come to an end, or one changes a dtype or a rank.
@@ -94,6 +96,8 @@ def rewrite(
         index = _index(rules, mode, exclude)
     driver = _Driver(index, passes, supported, mode, exclude)
     driver.journal, driver.source_of = journal, source_of
+    if before_lowering is not None:
+        driver.lowerings.insert(0, before_lowering)
     return driver.run(graph, arrange)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tg import plugin
 from tg.errors import DebugError, message
-from tg.functions.compile import Setting, imported, rewritten
+from tg.functions.compile import Setting, imported, input_shapes, rewritten
 from tg.functions.debug import backend, report
 from tg.functions.debug.promises import Difference, bits, broken, close, difference
 from tg.functions.debug.rounding import RUNS
@@ -24,6 +24,7 @@ from tg.functions.stories import numbered
 from tg.graph.facts import fact_holds
 from tg.graph.interpret import interpret
 from tg.graph.traversal import sorted_applies
+from tg.link.checkpointing import lowering
 from tg.rewrite.driver import FOLD, INNER
 from tg.rewrite.journal import Journal
 from tg.rewrite.phases import DROPS_ERROR, EXACT, KINDS, REASSOCIATES
@@ -54,13 +55,14 @@ class Debugger:
         self._outputs = tuple(graph.outputs)  # before rewriting
         self._assumed = _assumed(results, places)
         self._journal = Journal()
-        end = rewritten(graph, setting, self._journal)
+        end = rewritten(graph, setting, self._journal, input_shapes(inputs))
         lowered = self._journal.lowered
         self._final = lowered[0].before if lowered else end
         self._end = end
         self._values_of = dict(numbered(self._final, self._journal.roots))
         rewrites = plugin.registry().rewrites(setting.choice.name)
-        self._about: dict[str, Any] = {one.name: one for one in (*rewrites.rules, *rewrites.passes)}  # type: ignore[attr-defined]
+        own = filter(None, [lowering(setting.checkpointing)])
+        self._about: dict[str, Any] = {one.name: one for one in (*rewrites.rules, *rewrites.passes, *own)}  # type: ignore[attr-defined]
 
     def check(self, arrays: Sequence[Array], outputs: Sequence[Array] | None) -> None:
         """Check one call.
