@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tg.backend import FuncifyLinker, Linker, Reduce, arithmetic, cast, complex, control, indexing, loops, shape
-from tg_jax.little import as_one
+from tg_jax.little import BARRIER, as_one
 from tg_jax.memory import compiled_memory, eager_memory
 from tg_jax.place import find_device, lay_out
 from tg_jax.settings import check, compiler_options, is_one
@@ -159,9 +159,9 @@ def _is_spread(value: object, options: Options) -> bool:
     return len(value.sharding.device_set) > 1
 
 
-def _barrier(*arrays: Any) -> Sequence[Any]:
+def _barrier(*arrays: Any) -> Any:
     """The arrays, which XLA takes for others than those outside: it merges equal expressions."""
-    return jax.lax.optimization_barrier(arrays)  # type: ignore[no-any-return]
+    return BARRIER(arrays)
 
 
 def _linker(*, is_compiled: bool) -> FuncifyLinker:

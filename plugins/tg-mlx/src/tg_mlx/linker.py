@@ -87,7 +87,7 @@ def _jit(function: Callable[..., Any], unit: Unit) -> Callable[..., Any]:
     return mx.compile(function)
 
 
-def _barrier(*arrays: Any) -> Sequence[Any]:
+def _barrier(*arrays: Any) -> Any:
     """The arrays, each when all of them are there: MLX evaluates what is ready, and merges what is equal."""
     return mx.depends([*arrays], [*arrays])
 
