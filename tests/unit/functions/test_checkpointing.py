@@ -173,3 +173,12 @@ def test_checks_are_those_of_the_plain_program():
     f = tg.function([x, k], tg.grad(tg.sum(h), x), backend="perform", checkpointing="sqrt")
     with pytest.raises(IndexError):
         f(np.ones(4), 4)
+
+
+def test_lengths_that_both_directions_ask_for_are_of_neither():
+    w = [tg.shared(np.eye(3), f"w{k}") for k in range(9)]
+    h = x = tg.matrix("x", shape=(5, 3))
+    for v in w:
+        h = tg.tanh(tg.nn.layer_norm(h @ v))
+    f = tg.function([x], tg.grad(tg.mean(h), w), backend="perform", checkpointing="sqrt")
+    assert len(calls(f)) > 2

@@ -29,7 +29,10 @@ class Directions:
         self.follows = [False] * len(graph.nodes)  # whether it is of the backward pass, or reads what is
         for k, part in enumerate(self.parts):
             below = any(self.follows[j] for j in self.below(k))
-            self.is_backward[k] = below if part is None else part.is_backward
+            if part is None or _is_length(graph, k):  # both directions ask for lengths
+                self.is_backward[k] = below
+            else:
+                self.is_backward[k] = part.is_backward
             self.follows[k] = below or self.is_backward[k]
         self.readers: list[list[int]] = [[] for _ in graph.types]  # the nodes that read each value
         for k, node in enumerate(graph.nodes):
@@ -50,6 +53,12 @@ class Directions:
     def is_saved(self, v: int) -> bool:
         """Whether a value of the forward pass is an array that the backward pass reads."""
         return bool(self.graph.types[v].ndim) and any(self.follows[k] for k in self.readers[v])
+
+
+def _is_length(graph: FrozenGraph, k: int) -> bool:
+    """Whether a node gives integer scalars alone, as lengths are."""
+    types = [graph.types[v] for v in graph.nodes[k].outputs]
+    return all(not t.ndim and t.dtype in ("int64", "bool") for t in types)
 
 
 def _part(graph: FrozenGraph, k: int) -> Part | None:
