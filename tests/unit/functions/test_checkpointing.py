@@ -34,8 +34,8 @@ def trained(backend, checkpointing, blocks=6, width=8, batch=32, steps=2):
     f = tg.function([x], loss, updates=updates, backend=backend, checkpointing=checkpointing)
     data = np.random.default_rng(1).normal(size=(batch, width)).astype("float32")
     losses = [f(data) for _ in range(steps)]
-    kept = {**tg.nn.params(net), **tg.nn.state(net)}
-    return [np.array(losses), *(v.get_value() for v in kept.values())], f
+    weights = {**tg.nn.params(net), **tg.nn.state(net)}
+    return [np.array(losses), *(v.get_value() for v in weights.values())], f
 
 
 def peak(f, *shapes):

@@ -69,12 +69,12 @@ def _part(graph: FrozenGraph, k: int) -> Part | None:
 
 def _lengths(graph: FrozenGraph) -> frozenset[int]:
     """The scalars that follow from the lengths of inputs: what may be computed in any place."""
-    known = set(range(graph.arity, graph.arity + len(graph.constants)))
-    made: set[int] = set()
+    scalars = set(range(graph.arity, graph.arity + len(graph.constants)))
+    lengths: set[int] = set()
     for node in graph.nodes:
         is_length = isinstance(node.op, AxisLength) and node.inputs[0] < graph.arity
-        follows = is_length or (node.op.pointwise and known.issuperset(node.inputs))
+        follows = is_length or (node.op.pointwise and scalars.issuperset(node.inputs))
         if follows and all(not graph.types[v].ndim for v in node.outputs):
-            known.update(node.outputs)
-            made.update(node.outputs)
-    return frozenset(made)
+            scalars.update(node.outputs)
+            lengths.update(node.outputs)
+    return frozenset(lengths)

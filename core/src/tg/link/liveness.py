@@ -97,8 +97,8 @@ def _inside(node: Node, shapes: Sequence[tuple[int, ...]]) -> int:
     if not type(op).graph_fields:
         return 0
     for inner, roles in zip(op.inner_graphs(), op.inner_inputs(len(node.inputs)), strict=True):
-        given = [shapes[node.inputs[role.operand]][1 if role.is_slice else 0 :] for role in roles]
-        within = value_shapes(inner, given, 1)
+        operands = [shapes[node.inputs[role.operand]][1 if role.is_slice else 0 :] for role in roles]
+        within = value_shapes(inner, operands, 1)
         sizes, makers = value_bytes(inner, within), makers_of(inner)
         results = sum(sizes[v] for v in set(inner.outputs) if v in makers)
         most = max(most, peak_bytes(inner, within) - results)

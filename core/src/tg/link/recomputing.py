@@ -24,7 +24,7 @@ NOWHERE: Final = math.inf  # the segment of what reads no value of a segment
 
 
 class Group(NamedTuple):
-    """What becomes one inner graph: nodes of the forward pass to be computed again, and those of the backward pass."""
+    """The nodes of one inner graph: those of the forward pass to be computed again, and those of the backward pass."""
 
     segment: int
     again: tuple[int, ...]
@@ -45,15 +45,15 @@ class Recomputing:
 
     def __init__(self, directions: Directions, segments: Mapping[int, int], only: frozenset[int] | None = None) -> None:
         self.directions, self.graph, self.segments = directions, directions.graph, segments
-        self.kept = self._kept()
+        self.stored = self._stored()
         self.reads = self._reads()
         self.is_early = self._early()
         groups = map(self._group, sorted({s for s in segments.values() if s}))
         self.groups = [self._chosen(g, only) for g in groups if g.backward and self._can_move(g)]
 
-    def _kept(self) -> set[int]:
+    def _stored(self) -> set[int]:
         """The values of the forward pass that are there when the backward pass begins."""
-        d, kept = self.directions, set[int]()
+        d, stored = self.directions, set[int]()
         for k in d.forward:
             own, node = self.segments.get(k, 0), self.graph.nodes[k]
             is_once = not own or node.op.calls_python or bool(node.op.inner_descriptors)
@@ -62,8 +62,8 @@ class Recomputing:
                     self.segments.get(r, 0) != own if not d.follows[r] else not d.is_backward[r] for r in d.readers[v]
                 )
                 if is_once or others or v in d.ends or not self.graph.types[v].ndim:
-                    kept.add(v)
-        return kept
+                    stored.add(v)
+        return stored
 
     def _reads(self) -> list[float]:
         """For each node that follows the backward pass the first segment of which it needs values."""
@@ -73,7 +73,7 @@ class Recomputing:
                 maker = d.makers.get(v)
                 if maker is not None and d.follows[maker]:
                     first[k] = min(first[k], first[maker])
-                elif maker is not None and v not in self.kept:
+                elif maker is not None and v not in self.stored:
                     first[k] = min(first[k], self.segments[maker])
         return first
 
@@ -107,7 +107,7 @@ class Recomputing:
         while stack:
             v = stack.pop()
             maker = d.makers.get(v)
-            if maker is None or d.follows[maker] or v in self.kept or maker in needed:
+            if maker is None or d.follows[maker] or v in self.stored or maker in needed:
                 continue
             needed.add(maker)
             stack.extend(self.graph.nodes[maker].inputs)
@@ -160,9 +160,9 @@ class Recomputing:
         graph, d = self.graph, self.directions
         members = {*group.again, *group.backward}
         members.update(self._lengths_for(members))
-        made = {v for k in members for v in graph.nodes[k].outputs}
+        own = {v for k in members for v in graph.nodes[k].outputs}
         read = dict.fromkeys(v for k in sorted(members) for v in graph.nodes[k].inputs)
-        operands = [v for v in read if v not in made and graph.constant(v) is None]
+        operands = [v for v in read if v not in own and graph.constant(v) is None]
         results = [
             v
             for k in group.backward
