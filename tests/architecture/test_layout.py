@@ -26,6 +26,7 @@ INFRASTRUCTURE = {
     "windows",
     "numpy_protocol",
     "operands",
+    "operation_counts",
     "own",
     "parameters",
     "positions",

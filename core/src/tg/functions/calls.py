@@ -145,7 +145,7 @@ class Calls:
         main = self.programs.main
         if program.backend != main.backend:
             values = [*map(np.asarray, values)]
-        arrays = request.arrays(program, values, held)
+        arrays = request.operands(program, values, held)
         try:
             if self._limit is not None:
                 self._limit.check(program, arrays)

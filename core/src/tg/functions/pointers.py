@@ -68,7 +68,7 @@ def pointer(
     outputs, _ = calls.run(values, held)
     programs.wait()  # it may be a specialisation that nothing has asked for before
     program = programs.program(values, held)
-    natives = request.arrays(program, (), held)
+    natives = request.operands(program, (), held)
     code = program.executable.machine_code([v.shape for v in values], natives, [v.shape for v in outputs])
     if code is None:
         hint = 'backend="c" and backend="numba" have it'

@@ -132,7 +132,7 @@ def profile(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any], calls: i
         call = sum(phases) if request.targets else _ordinary(f, args, kwargs, calls)
         timed = program.executable.timed()
         rows, seconds, peak = (
-            ([], None, None) if timed is None else _rows(timed, request.arrays(program, values, held), calls)
+            ([], None, None) if timed is None else _rows(timed, request.operands(program, values, held), calls)
         )
     title = f"a call of {f.name} on {program.backend}: {_time(call)}, the median of {calls}"
     return Profile(title, calls, call, phases, rows, seconds, peak)
@@ -150,7 +150,7 @@ def _phases(
     began = perf_counter()
     values, held = request.taken(args, kwargs)
     program = programs.program(values, held)
-    arrays = request.arrays(program, values, held)
+    arrays = request.operands(program, values, held)
     checked = perf_counter()
     outputs, status = program.executable.run(arrays)
     ran = perf_counter()

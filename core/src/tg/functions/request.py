@@ -128,7 +128,7 @@ class Request:
         names = options.mode, options.exclude, options.name
         return Setting(choice, *names, self.reusable, self.updates, self.fixed, options.checkpointing)
 
-    def arrays(self, program: Program, values: Sequence[Any], held: Sequence[Value]) -> list[Any]:
+    def operands(self, program: Program, values: Sequence[Any], held: Sequence[Value]) -> list[Any]:
         """The arrays that a call gives a program: for the inputs, and as the backend has them for the live sources."""
         live = held[: len(self.live)]
         return [*values, *natives(live, program.form, len(values))]

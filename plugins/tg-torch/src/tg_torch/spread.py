@@ -60,8 +60,8 @@ def find_mesh(mesh: Mesh, kind: str) -> DeviceMesh:
     if size != mesh.size:
         text = f"backend 'torch': option mesh: found {mesh}, needed one of {size} processes, which the group has"
         raise OptionError(message(text, hint=f"torchrun --nproc-per-node {mesh.size} starts as many"))
-    known, devices = MESHES.get((mesh, kind), (None, None))
-    if devices is None or known is not group:
+    owner, devices = MESHES.get((mesh, kind), (None, None))
+    if devices is None or owner is not group:
         devices = init_device_mesh(kind, mesh.shape, mesh_dim_names=mesh.names)
         MESHES[mesh, kind] = group, devices
     return devices
