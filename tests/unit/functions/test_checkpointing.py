@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg.link.liveness import peak_bytes, value_shapes
+from tg.link.memory import peak_bytes
 from tg.ops.control import Call
 
 BACKENDS = ("perform", "c", "numba")
@@ -40,7 +40,7 @@ def trained(backend, checkpointing, blocks=6, width=8, batch=32, steps=2):
 
 def peak(f, *shapes):
     """The estimate of the bytes that a program needs at a time."""
-    return peak_bytes(f.graph, value_shapes(f.graph, [*shapes, *(s.get_value().shape for s in f.request.sources)]))
+    return peak_bytes(f.graph, [*shapes, *(s.get_value().shape for s in f.request.sources)])
 
 
 def chain(layers=12, width=4, batch=64):

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 from tg.errors import OptionError, message
 from tg.graph.timing import current_span
 from tg.link.directions import Directions
-from tg.link.liveness import OpenLengthError, peak_bytes, value_bytes, value_shapes
+from tg.link.memory import peak_bytes
 from tg.link.recomputing import Recomputing
 from tg.link.segments import by_layers, evenly, saved_values
+from tg.link.shapes import OpenLengthError, value_bytes, value_shapes
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.operation_counts import operations_of
 from tg.rewrite.phases import EXACT
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tg.graph.frozen import FrozenGraph
-    from tg.link.liveness import Shape
+    from tg.link.shapes import Shape
 
 NONE: Final = "none"
 UNKNOWN: Final = 64  # a length that no type says, where bytes are compared
@@ -111,7 +112,7 @@ class _Search:
         recomputing = Recomputing(self.directions, segments, only)
         program = recomputing.program()
         cost = sum(self._cost(group.again) for group in recomputing.groups)
-        return _Choice(cost, peak_bytes(program, value_shapes(program, self.inputs)), segments, recomputing, program)
+        return _Choice(cost, peak_bytes(program, self.shapes), segments, recomputing, program)
 
     def _with_more_kept(self, choice: _Choice, limit: int) -> _Choice:
         """The choice with segments kept whole, first those whose computing again costs most for the bytes it saves."""

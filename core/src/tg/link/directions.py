@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
-from tg.link.liveness import makers_of
+from tg.link.shapes import makers_of
 from tg.ops.shape import AxisLength
 
 if TYPE_CHECKING:

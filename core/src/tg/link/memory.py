@@ -66,6 +66,15 @@ def plan(
         return None
 
 
+def peak_bytes(graph: FrozenGraph, inputs: Sequence[Sequence[int]]) -> int:
+    """The most bytes that values need at a time, without inputs and constants, for inputs of these shapes.
+
+    It is an upper bound where a backend fuses elementwise ops or writes into an operand.
+    """
+    types = [TensorType(t.dtype, tuple(shape)) for t, shape in zip(graph.input_types, inputs, strict=False)]
+    return _Walk(graph, types, {}, VIEWS, lambda op, results: 0).plan().total
+
+
 def is_count(t: TensorType) -> bool:
     """Whether values of a type may decide lengths."""
     return t.ndim == 0 and t.dtype[0] in "iub" and t.dtype != "bfloat16"
