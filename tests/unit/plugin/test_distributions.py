@@ -91,6 +91,13 @@ def test_a_record_without_a_version_says_so(folder):
     assert version("tg-mine") is None
 
 
+def test_the_backport_of_the_standard_library_finds_no_others(folder):
+    pytest.importorskip("importlib_metadata")
+    record(folder, "tg_mine-1.0", "tg-mine")
+    assert not distributions._has_other_finders()
+    assert found() == mine()
+
+
 def test_what_is_not_installed_has_no_version():
     assert version("no-such-distribution") is None
 

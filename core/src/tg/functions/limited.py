@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tg.link.memory import Plan
 
 KEPT: Final = 256  # plans, of as many combinations of shapes
-HINT: Final = "checkpoints of a gradient, or a smaller batch, keep fewer values at a time"
+HINT: Final = 'checkpointing="sqrt" for a gradient, or a smaller batch, keeps fewer values at a time'
 UNITS: Final = ((30, "GiB"), (20, "MiB"), (10, "KiB"))
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+BACKPORT = "importlib_metadata"  # whose finder takes the place of the standard one when it is imported, as by Dask
 RECORDS = {".dist-info": "METADATA", ".egg-info": "PKG-INFO"}  # and the file in each that states the name
 
 
@@ -106,7 +107,8 @@ def _normal(name: str) -> str:
 
 def _has_other_finders() -> bool:
     """Whether distributions may be where no folder of `sys.path` shows them."""
-    if any(hasattr(finder, "find_distributions") and finder is not PathFinder for finder in sys.meta_path):
+    finders = (finder for finder in sys.meta_path if hasattr(finder, "find_distributions"))
+    if any(finder is not PathFinder and type(finder).__module__ != BACKPORT for finder in finders):
         return True
     return any(root.lower().endswith(".egg") or Path(root).is_file() for root in sys.path)
 

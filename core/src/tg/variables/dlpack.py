@@ -38,13 +38,21 @@ def as_numpy(value: Any) -> np.ndarray[Any, Any]:
     try:
         return np.asarray(value)
     except (TypeError, ValueError, RuntimeError):
-        if not hasattr(type(value), "__dlpack__") or tuple(value.__dlpack_device__()) != CPU:
+        if not _is_here(value):
             raise
         try:
             return _read(value)
         except BufferError:
             pass
         raise
+
+
+def _is_here(value: Any) -> bool:
+    """Whether DLPack can have the value from the memory of the processor; a tracer is no array yet."""
+    try:
+        return hasattr(value, "__dlpack__") and tuple(value.__dlpack_device__()) == CPU
+    except (AttributeError, BufferError, RuntimeError, TypeError):
+        return False
 
 
 def _read(value: Any) -> np.ndarray[Any, Any]:
