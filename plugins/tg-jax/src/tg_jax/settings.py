@@ -27,9 +27,6 @@ DISABLED: Final = "xla_disable_hlo_passes"
 ALONE: Final = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
 AS_WRITTEN: Final = {DISABLED: "algsimp", **(ALONE if jaxlib_version >= (0, 10) else {})}
 IN_LOOPS: Final = {DISABLED: "algsimp,dot-library-rewriter"}  # one function cannot call the library
-#
-# XLA's excess precision leaves out that a product of halves is rounded where something reads it in float32.
-ROUNDED: Final = {"xla_allow_excess_precision": False}
 BARRIERS: Final = "cse_barrier_expander"  # takes barriers away before equal expressions are merged
 PREALLOCATE: Final = "XLA_PYTHON_CLIENT_PREALLOCATE"
 OFF: Final = ("0", "false", "False")  # as JAX reads the variable
@@ -41,7 +38,7 @@ def compiler_options(options: Options, *, has_loops: bool, has_calls: bool = Fal
     if usual and has_calls:
         usual = {**usual, DISABLED: f"{usual[DISABLED]},{BARRIERS}"}
     searched = {} if options.autotune is None else {"xla_gpu_autotune_level": options.autotune}
-    return {**ROUNDED, **usual, **searched, **dict(options.compile_options)}
+    return {**usual, **searched, **dict(options.compile_options)}
 
 
 def is_one(options: Options, *, has_loops: bool) -> bool:
