@@ -29,7 +29,7 @@ def cast(op: t.Cast, x: Any) -> Any:
     if x.dtype == bool and jnp.issubdtype(op.dtype, jnp.inexact):
         x = x.astype("int8")  # XLA makes a selection of a product with a converted bool, and 0 of NaN * False
     if x.dtype.name in HALVES and op.dtype in WIDER:
-        x = lax.optimization_barrier(x)
+        x = lax.optimization_barrier(x)  # type: ignore[no-untyped-call]
     return x.astype(op.dtype)
 
 
