@@ -16,6 +16,7 @@ from tg.gradient.reading import KINKS
 from tg.graph import loc as locs
 from tg.graph.nodes import Apply, Constant, Variable, apply
 from tg.graph.traversal import key_of, sorted_applies
+from tg.ops.elementwise.cast import Cast
 from tg.ops.shape import Named
 from tg.rewrite.pattern import kind_of
 from tg.rewrite.phases import allowed_kinds
@@ -121,7 +122,7 @@ class _Sweep:
     def visit(self, node: Apply, results: Sequence[Variable | None]) -> None:
         """Find what stands for the results of a node, whose operands have been visited."""
         done, leading, leads, changed = self.done, self.leading, False, False
-        if node.op.only_types and node.inputs[0].type == node.types[0] and (id(node), 1) not in self.fenced:
+        if isinstance(node.op, Cast) and node.inputs[0].type == node.types[0] and (id(node), 1) not in self.fenced:
             done[id(node), 1] = self.value(node.inputs[0])  # a mark, which would hide a form from the rules
             return
         operands: list[Variable] = []

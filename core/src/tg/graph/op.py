@@ -143,7 +143,7 @@ class Op(Frozen):
     has_effect: ClassVar[bool] = False  # does something besides its result: never computed when compiling
     only_derives: ClassVar[bool] = False  # says something of the derivative alone: importing a program removes it
     of_training: ClassVar[str] = ""  # what it is, in words, of an op that a program for inference never has
-    only_types: ClassVar[bool] = False  # says something to re-typing alone: importing a program removes it
+    only_types: ClassVar[bool] = False  # says something to re-typing: importing a program puts its expansion there
     calls_python: ClassVar[bool] = False  # calls a Python function of NumPy arrays, which no compiled program can
 
     @property
