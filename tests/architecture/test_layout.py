@@ -72,7 +72,7 @@ def needs_rules(path: str) -> bool:
 
 
 def source_files() -> list[Path]:
-    roots = [CORE, NATIVE, *PLUGINS, CASES.parent]
+    roots = [CORE, NATIVE, *PLUGINS, ROOT / "plugins/tg-onnx/src/tg_onnx", CASES.parent]
     generated = {"_entry.py"}
     return sorted(p for root in roots for p in root.rglob("*.py") if p.name not in generated)
 

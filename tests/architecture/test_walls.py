@@ -19,7 +19,7 @@ PROJECTS = {
 }
 TOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
 CONTRACTS = {one["id"]: one for one in TOOLS["importlinter"]["contracts"] if "id" in one}
-ENGINES = {"cffi", "jax", "jaxlib", "llvmlite", "mlx", "numba", "torch"}
+ENGINES = {"cffi", "jax", "jaxlib", "llvmlite", "mlx", "numba", "onnx", "onnxruntime", "torch"}
 PACKAGES = {name.replace("-", "_") for name in FOLDERS if name.startswith("tg-") and name != "tg-pytensor"}
 VERSION = PROJECTS["core"]["project"]["version"]
 BOUNDS = "<0.2,>=0.1"  # what a release of core promises those who use its surface
