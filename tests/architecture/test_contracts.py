@@ -32,8 +32,8 @@ def test_every_hook_states_its_contract(hook: object) -> None:
         assert section in text
 
 
-def test_there_are_five_hooks() -> None:
-    assert len(HOOKS) == 5
+def test_there_are_six_hooks() -> None:
+    assert len(HOOKS) == 6
 
 
 @pytest.mark.parametrize(

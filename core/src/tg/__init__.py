@@ -51,6 +51,7 @@ _HOMES = {
     "map_over": "tg.functions.map_over",
     "check_grad": "tg.functions.check_grad",
     "GradientCheck": "tg.functions.check_grad",
+    "export": "tg.exports.write",
     "evaluate": "tg.functions.make",
     "explain": "tg.functions.explain",
     "Explanation": "tg.functions.explanation",

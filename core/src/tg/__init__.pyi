@@ -35,6 +35,7 @@ from tg.errors import ShapeError as ShapeError
 from tg.errors import SymbolicError as SymbolicError
 from tg.errors import TextError as TextError
 from tg.errors import TgError as TgError
+from tg.exports.write import export as export
 from tg.functions.backends import backend as backend
 from tg.functions.backends import backends as backends
 from tg.functions.backends import release_memory as release_memory

@@ -18,7 +18,7 @@ from typing import Any
 _NAMES = {
     # hooks, and the records that they return
     "tg.plugin.hookspecs": "hookimpl",
-    "tg.plugin.records": "HOOK_API Backend DiskCache Gap NoRules Options Rewrites Rule RuleProtocol Rules",
+    "tg.plugin.records": "HOOK_API Backend DiskCache Exporter Gap NoRules Options Rewrites Rule RuleProtocol Rules",
     "tg.plugin.fields": "Settings option pairs",
     "tg.plugin.case": "Case Input any_dtype b1 bf16 f16 f32 f64 fixed i16 i32 i64 i8 u16 u32 u64 u8",
     # linkers
@@ -38,6 +38,9 @@ _NAMES = {
     "tg.callers": "warn",
     "tg.cache.entries": "Cache",
     "tg.cache.machine": "cpu",
+    # functions that leave Python
+    "tg.exports.exported": "Exported Lowered",
+    "tg.exports.golden": "Golden",
     # programs
     "tg.graph.nodes": "Apply Constant Variable",
     "tg.graph.frozen": "FrozenGraph Node",

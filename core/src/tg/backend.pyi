@@ -4,6 +4,9 @@ from tg.cache.entries import Cache as Cache
 from tg.cache.machine import cpu as cpu
 from tg.callers import warn as warn
 from tg.errors import message as message
+from tg.exports.exported import Exported as Exported
+from tg.exports.exported import Lowered as Lowered
+from tg.exports.golden import Golden as Golden
 from tg.graph.checks import STATUS_LENGTH as STATUS_LENGTH
 from tg.graph.facts import holds as holds
 from tg.graph.frozen import FrozenGraph as FrozenGraph
@@ -146,6 +149,7 @@ from tg.plugin.hookspecs import hookimpl as hookimpl
 from tg.plugin.records import HOOK_API as HOOK_API
 from tg.plugin.records import Backend as Backend
 from tg.plugin.records import DiskCache as DiskCache
+from tg.plugin.records import Exporter as Exporter
 from tg.plugin.records import Gap as Gap
 from tg.plugin.records import NoRules as NoRules
 from tg.plugin.records import Options as Options

@@ -10,7 +10,15 @@ from typing import Any
 from tg.plugin import hookspecs, records
 from tg_pages.docstring import entry, myst, signature, table
 
-RECORDS = (records.Backend, records.RuleProtocol, records.Rules, records.Rewrites, records.Gap, records.DiskCache)
+RECORDS = (
+    records.Backend,
+    records.RuleProtocol,
+    records.Rules,
+    records.Rewrites,
+    records.Gap,
+    records.DiskCache,
+    records.Exporter,
+)
 
 
 def page() -> str:

@@ -8,8 +8,8 @@ from tg.plugin.manager import HOOKS
 SECTIONS = ["When:", "Returns:", "Combine:", "Promise:", "Since:"]
 
 
-def test_there_are_five_hooks():
-    assert HOOKS == ("tg_backends", "tg_rules", "tg_rewrites", "tg_ops", "tg_cases")
+def test_there_are_six_hooks():
+    assert HOOKS == ("tg_backends", "tg_rules", "tg_rewrites", "tg_ops", "tg_cases", "tg_exports")
 
 
 @pytest.mark.parametrize("name", HOOKS)
@@ -26,4 +26,5 @@ def test_the_arguments_of_a_hook_never_change():
         "tg_rewrites": ("backend",),
         "tg_ops": (),
         "tg_cases": (),
+        "tg_exports": ("format",),
     }

@@ -46,7 +46,7 @@ def test_a_misspelled_hook_is_an_error_that_names_the_near_match():
         plugin(tg_rulez=marked(lambda backend: None))
     assert str(caught.value) == (
         "tg-mine 0.3.1: tg_rulez is not a hook\n"
-        "  hooks  tg_backends, tg_rules, tg_rewrites, tg_ops, tg_cases\n"
+        "  hooks  tg_backends, tg_rules, tg_rewrites, tg_ops, tg_cases, tg_exports\n"
         "  hint: rename it to tg_rules"
     )
 

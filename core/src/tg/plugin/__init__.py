@@ -1,4 +1,4 @@
-"""The seam between core and its plugins: five hooks, the records they return, and the registry that merges them.
+"""The seam between core and its plugins: six hooks, the records they return, and the registry that merges them.
 
 A plugin's author needs `hookimpl` and the records; the contract is `tg.plugin.hookspecs`. Core asks `registry()`.
 """
@@ -9,6 +9,7 @@ from tg.plugin.records import (
     HOOK_API,
     Backend,
     BackendStatus,
+    Exporter,
     Gap,
     NoRules,
     Options,
@@ -23,6 +24,7 @@ __all__ = (
     "HOOK_API",
     "Backend",
     "BackendStatus",
+    "Exporter",
     "Gap",
     "NoRules",
     "Options",

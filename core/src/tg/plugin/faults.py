@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tg.errors import PluginError, RewriteError, message
 from tg.graph.op import Op
 from tg.ops.family import Family
-from tg.plugin.records import ARRAY, Backend, Gap, NoRules, Rewrites, RuleProtocol, Rules, key_name
+from tg.plugin.records import ARRAY, Backend, Exporter, Gap, NoRules, Rewrites, RuleProtocol, Rules, key_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -24,6 +24,7 @@ RETURNS: Final[Mapping[str, tuple[type, ...]]] = {
     "tg_rewrites": (Rewrites, type(None)),
     "tg_ops": (tuple,),
     "tg_cases": (tuple,),
+    "tg_exports": (Exporter, type(None)),
 }
 MEMBERS: Final[Mapping[str, type]] = {"tg_backends": Backend, "tg_ops": Family}
 KEY: Final = "an op class or an elementwise function"

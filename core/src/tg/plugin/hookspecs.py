@@ -1,4 +1,4 @@
-"""The contract of a plugin: five hooks, all optional, all returning data.
+"""The contract of a plugin: six hooks, all optional, all returning data.
 
 A plugin is a module (or another object) named by an entry point of an installed distribution: in group `tg.backends.1`
 under the name of the backend it provides, or in group `tg.extensions.1` under any name. It marks the hooks it has with
@@ -22,7 +22,7 @@ import pluggy
 
 if TYPE_CHECKING:
     from tg.ops.family import Family
-    from tg.plugin.records import Backend, NoRules, Rewrites, Rules
+    from tg.plugin.records import Backend, Exporter, NoRules, Rewrites, Rules
 
 PROJECT = "tg"
 
@@ -116,6 +116,23 @@ def tg_cases() -> tuple[object, ...]:
         One list, core's first.
     Promise:
         Cases say what they need of a backend and never name one.
+    Since:
+        hook API 1
+    """
+
+
+@hookspec
+def tg_exports(format: str) -> Exporter | None:
+    """Give the writer of functions in a format that programs without tg read: "c", "onnx".
+
+    When:
+        `tg.export` is asked for the format: of core, of every backend's plugin and of every extension.
+    Returns:
+        An `Exporter` for this format, or None where the plugin does not write it.
+    Combine:
+        Each format belongs to one plugin: a second provider is a PluginError that names both.
+    Promise:
+        Imports no framework and no compiler: those wait behind `Exporter.writer`.
     Since:
         hook API 1
     """

@@ -60,6 +60,11 @@ class Installed:
         providers = (self.provider(name) for name in sorted({entry.name for entry in self._backend_entries()}))
         return tuple(one for one in providers if isinstance(one, Provider))
 
+    def plugins(self) -> tuple[Plugin | Problem, ...]:
+        """Core, the plugins of backends and the extensions, each once, in that order; what fails is its problem."""
+        usable = [*sorted(self._backend_entries(), key=lambda entry: entry.name), *self._usable("extensions")]
+        return tuple(dict.fromkeys([self.core, *map(self._plugin, usable)]))
+
     def core_backends(self) -> tuple[Backend, ...]:
         """The backends that core itself provides."""
         return self.offer(self.core, "tg_backends")  # type: ignore[no-any-return]

@@ -29,7 +29,7 @@ def general_options(backend: Backend, values: Mapping[str, Any]) -> tuple[Genera
             raise OptionError(_refusal(backend.name, name, reason, values[name]))
     hints = typing.get_type_hints(General)
     for name in hints.keys() & values:
-        _need_type(backend, name, values[name], hints[name])
+        _need_type(f"backend {backend.name!r}", name, values[name], hints[name])
     amp = values.get("amp")
     if amp is not None and backend.dtypes and amp not in backend.dtypes:
         raise OptionError(message(f"backend {backend.name!r}: option amp: found {amp!r}, which the backend lacks"))
@@ -52,20 +52,37 @@ def validate_options(
         >>> validate_options(mine, {})
         Options()
     """
-    hints = typing.get_type_hints(backend.options)
-    fields = {field.name: field for field in dataclasses.fields(backend.options) if field.init}
+    return fields_of(f"backend {backend.name!r}", backend.options, values, GENERAL, owners)
+
+
+def fields_of(
+    what: str,
+    record: type,
+    values: Mapping[str, object],
+    others: Sequence[str] = (),
+    owners: Callable[[str], Sequence[str]] = lambda name: (),
+) -> object:
+    """A record of options with these values in place of the defaults.
+
+    Args:
+        what: whose options they are, for messages.
+        others: options that are honoured elsewhere, for the error of one that is not known.
+        owners: as for `validate_options`.
+    Raises:
+        OptionError: an option that the record does not have, a value of another type, or one that it refuses.
+    """
+    hints = typing.get_type_hints(record)
+    fields = {field.name: field for field in dataclasses.fields(record) if field.init}
     for name, value in values.items():
         if name not in fields:
-            raise OptionError(_unknown(backend.name, name, (*fields, *GENERAL), owners(name)))
-        _need_type(backend, name, value, hints[name])
-    return _made(backend, values)
+            raise OptionError(_unknown(what, name, (*fields, *others), owners(name)))
+        _need_type(what, name, value, hints[name])
+    return _made(what, record, values)
 
 
-def _need_type(backend: Backend, name: str, value: object, hint: Any) -> None:
+def _need_type(what: str, name: str, value: object, hint: Any) -> None:
     if not accepts(hint, value):
-        raise OptionError(
-            message(f"backend {backend.name!r}: option {name}: found {value!r}, needed {type_text(hint)}")
-        )
+        raise OptionError(message(f"{what}: option {name}: found {value!r}, needed {type_text(hint)}"))
 
 
 def accepts(hint: Any, value: object) -> bool:
@@ -89,14 +106,14 @@ def _accepts_tuple(arguments: tuple[Any, ...], values: tuple[object, ...]) -> bo
     return len(arguments) == len(values) and all(map(accepts, arguments, values))
 
 
-def _made(backend: Backend, values: Mapping[str, object]) -> object:
+def _made(what: str, record: type, values: Mapping[str, object]) -> object:
     try:
-        return backend.options(**values)
+        return record(**values)
     except OptionError:
         raise
     except (TypeError, ValueError) as error:
         shown = ", ".join(f"{name}={value!r}" for name, value in values.items()) or "no options"
-        raise OptionError(message(f"backend {backend.name!r}: {error}: found {shown}")) from error
+        raise OptionError(message(f"{what}: {error}: found {shown}")) from error
 
 
 def _refusal(backend: str, name: str, reason: str, value: object) -> str:
@@ -106,9 +123,9 @@ def _refusal(backend: str, name: str, reason: str, value: object) -> str:
     return message(text, hint=hint.replace("{value}", repr(value)) or None)
 
 
-def _unknown(backend: str, name: str, options: Sequence[str], owners: Sequence[str]) -> str:
+def _unknown(what: str, name: str, options: Sequence[str], owners: Sequence[str]) -> str:
     like = near(name, options)
-    lines = [("options", ", ".join(options))]
+    lines = [("options", ", ".join(options) or "none")]
     if owners:
         lines.append(("backends with it", ", ".join(owners)))
-    return message(f"backend {backend!r}: unknown option {name!r}", *lines, hint=f"{like} exists" if like else None)
+    return message(f"{what}: unknown option {name!r}", *lines, hint=f"{like} exists" if like else None)

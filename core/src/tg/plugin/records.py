@@ -75,6 +75,10 @@ GENERAL = tuple(one.name for one in dataclasses.fields(General))
 """The names of the general options, which no backend may give to options of its own."""
 
 
+KEYWORDS = ("f", "path", "format", "name", "example")
+"""The arguments of `tg.export`, which no exporter may have as options of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """The options of a backend that has none."""
@@ -137,6 +141,41 @@ class Backend:
         if not holds:
             value = (self.name, self.aliases) if field == "name and aliases" else getattr(self, field)
             raise PluginError(message(f"backend {self.name!r}: {field}: found {value!r}, needed {needed}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Exporter:
+    """A format that `tg.export` writes, and what writes it; making one imports no framework.
+
+    The writer is called as `writer(program, path, options)`: with an `Exported`, a path at which nothing is yet, and an
+    instance of `options`. It writes one file there, or a folder, which `tg.export` moves into place.
+
+    Raises:
+        PluginError: a field has a value that core could not use later.
+    Example:
+        >>> from tg.plugin import Exporter
+        >>> Exporter("mine", distribution="tg-mine", writer="tg_mine.export:write").requires
+        ()
+    """
+
+    format: str
+    _: KW_ONLY
+    distribution: str
+    writer: str  # "module:FUNCTION", imported when a function is exported
+    options: type = Options  # a frozen dataclass, every field an `option`: the keywords of `tg.export`
+    requires: tuple[str, ...] = ()  # as of a backend
+
+    def __post_init__(self) -> None:
+        self._need(self.format.isidentifier() and self.format == self.format.lower(), "format", "a lower-case word")
+        self._need(_is_address(self.writer), "writer", "'module:FUNCTION'")
+        self._need(_is_frozen(self.options), "options", "a frozen dataclass")
+        own = {one.name for one in dataclasses.fields(self.options)}
+        self._need(own.isdisjoint(KEYWORDS), "options", f"none of the keywords of tg.export: {', '.join(KEYWORDS)}")
+
+    def _need(self, holds: object, field: str, needed: str) -> None:
+        if not holds:
+            value = getattr(self, field)
+            raise PluginError(message(f"exporter {self.format!r}: {field}: found {value!r}, needed {needed}"))
 
 
 @dataclass(frozen=True, slots=True)

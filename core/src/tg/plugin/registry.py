@@ -16,7 +16,7 @@ from tg import __version__
 from tg.errors import PluginError, TgError, message
 from tg.graph.op import Op
 from tg.link.declines import Declines
-from tg.plugin import tables
+from tg.plugin import exporters, tables
 from tg.plugin.discovery import Entry, Policy, entries, top_level
 from tg.plugin.installed import Installed, Provider
 from tg.plugin.memo import Memo
@@ -25,9 +25,10 @@ from tg.plugin.records import Backend, BackendStatus, DiskCache, Gap, NoRules, P
 from tg.plugin.requirements import project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from tg.ops.family import Family
+    from tg.plugin.exporters import Offer
     from tg.plugin.manager import Manager
     from tg.plugin.tables import Tables
 
@@ -278,6 +279,23 @@ class Registry:
     def lost_cases(self) -> tuple[Problem, ...]:
         """Reasons why extensions do not give their cases: they cannot be imported, or the hook raises."""
         return self._installed.lost("tg_cases")
+
+    def exporter(self, format: str) -> Offer:
+        """The exporter of a format, and the plugin that provides it; entry modules are imported to know.
+
+        Raises:
+            OptionError: no plugin that is known has the format.
+            BackendUnavailable: its distribution is not installed, or lacks what it requires.
+        """
+        return exporters.offer_of(self._installed, format)
+
+    def writer(self, offer: Offer) -> Callable[..., object]:
+        """The function that writes a format, imported on the first call."""
+        return exporters.writer_of(self._installed, offer)
+
+    def formats(self) -> tuple[str, ...]:
+        """The formats of tg's own distributions that can be written here."""
+        return exporters.formats(self._installed)
 
     def outdated(self) -> tuple[Problem, ...]:
         """The tables of extensions that available backends drop, as they are of another protocol.
