@@ -56,6 +56,7 @@ _HOMES = {
     "explain": "tg.functions.explain",
     "Explanation": "tg.functions.explanation",
     "special": "tg.special",
+    "quantize_groups": "tg.quantization.groups",
     "backend": "tg.backend",
     "linalg": "tg.linalg",
     "nn": "tg.nn",

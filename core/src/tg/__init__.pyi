@@ -163,6 +163,7 @@ from tg.ops.elementwise.exponential import logit as logit
 from tg.ops.elementwise.rounding import round as round
 from tg.ops.elementwise.trigonometric import deg2rad as deg2rad
 from tg.ops.elementwise.trigonometric import rad2deg as rad2deg
+from tg.ops.groups import dequantize_groups as dequantize_groups
 from tg.ops.histogram import bincount as bincount
 from tg.ops.histogram import histogram as histogram
 from tg.ops.histogram import histogram_bin_edges as histogram_bin_edges
@@ -271,6 +272,7 @@ from tg.ops.statistics import std as std
 from tg.ops.statistics import var as var
 from tg.ops.wrapped import debug_print as debug_print
 from tg.ops.wrapped import wrap as wrap
+from tg.quantization.groups import quantize_groups as quantize_groups
 from tg.types.mesh import Mesh as Mesh
 from tg.types.tensor_type import TensorType as TensorType
 from tg.variables.constructors import dim as dim
