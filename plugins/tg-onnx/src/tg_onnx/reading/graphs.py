@@ -28,7 +28,7 @@ DEEPEST: Final = 64  # graphs inside graphs, and functions inside functions
 
 @final
 class Reader:
-    """What all graphs of a model share: its functions and the folder of its files."""
+    """State that all graphs of a model share: its functions and the folder of its files."""
 
     __slots__ = ("folder", "functions", "names")
 
@@ -144,7 +144,7 @@ class Scope:
         return self.call(proto, inputs, body, {**defaults, **node.attributes})
 
     def apply(self, node: Node, rule: Any) -> list[Value | None]:
-        """What a rule gives, as values of the types that the op declares."""
+        """The results of a rule, as values of the types that the op declares."""
         if node.proto.op_type in LENGTH_RULES and node.proto.domain in ("", "ai.onnx"):
             value = with_lengths(node)
             if value is not None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 FILES: Final = (
     "elementwise", "casting", "shape", "indexing", "creation", "reduction", "contraction", "normalization",
+    "convolution", "pooling", "quantised", "control", "recurrent",
 )  # fmt: skip
 DOMAINS: Final = {"": "RULES", "com.microsoft": "MICROSOFT", "ai.onnx.ml": "ML"}
 
