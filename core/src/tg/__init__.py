@@ -59,6 +59,7 @@ _HOMES = {
     "quantize_groups": "tg.quantization.groups",
     "backend": "tg.backend",
     "linalg": "tg.linalg",
+    "fft": "tg.fft",
     "nn": "tg.nn",
     "integrate": "tg.integrate",
     "interpolate": "tg.interpolate",

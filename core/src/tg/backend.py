@@ -68,6 +68,7 @@ _NAMES = {
     "tg.graph.checks": "STATUS_LENGTH",
     "tg.ops.contraction": "MatMul",
     "tg.ops.control": "Call",
+    "tg.ops.fourier": "Fourier InverseRealFourier RealFourier",
     "tg.ops.indexing": "Gather Nonzero Scatter Slice SliceUpdate WrapIndex window",
     "tg.ops.reduction": "Reduce identity",
     "tg.ops.reductions": "Reduction by_element",
@@ -87,7 +88,7 @@ _NAMES = {
     "tg.ops.elementwise.arithmetic": "gate kink",
     "tg.ops.elementwise.cast": "Cast",
     # ops of core, family by family
-    "tg.ops": "contraction control creation cumulative indexing loops reduction shape sharding sorting",
+    "tg.ops": "contraction control creation cumulative fourier indexing loops reduction shape sharding sorting",
     "tg.ops.linalg": "cholesky lu qr schur solving spectral triangular",
     "tg.ops.nn": "attention convolution normalization pooling",
     "tg.ops.elementwise": "arithmetic bitwise cast comparison complex draws exponential random rounding"

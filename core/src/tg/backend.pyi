@@ -41,6 +41,7 @@ from tg.ops import contraction as contraction
 from tg.ops import control as control
 from tg.ops import creation as creation
 from tg.ops import cumulative as cumulative
+from tg.ops import fourier as fourier
 from tg.ops import indexing as indexing
 from tg.ops import loops as loops
 from tg.ops import reduction as reduction
@@ -71,6 +72,9 @@ from tg.ops.elementwise.record import binary as binary
 from tg.ops.elementwise.record import ternary as ternary
 from tg.ops.elementwise.record import unary as unary
 from tg.ops.family import Family as Family
+from tg.ops.fourier import Fourier as Fourier
+from tg.ops.fourier import InverseRealFourier as InverseRealFourier
+from tg.ops.fourier import RealFourier as RealFourier
 from tg.ops.indexing import Gather as Gather
 from tg.ops.indexing import Nonzero as Nonzero
 from tg.ops.indexing import Scatter as Scatter

@@ -201,6 +201,10 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("max_pool avg_pool", "`tg.nn.{name}2d(m[None], 2)`"),
     ("conv convolution", "`tg.nn.conv2d(m[None], m[None, None])`"),
     ("conv_transpose", "`tg.nn.conv_transpose2d(m[None], m[None, None])`"),
+    ("ifft rfft irfft hfft ihfft", "`tg.fft.{name}(x)`"),
+    ("fft2 ifft2 fftn ifftn rfft2 irfft2 rfftn irfftn", "`tg.fft.{name}(m)`"),
+    ("fftfreq rfftfreq", "`tg.fft.{name}(4)`"),
+    ("fftshift ifftshift", "`tg.fft.{name}(x)`"),
     ("multi_dot chain_matmul matrix_dot", "`tg.linalg.multi_dot([m, m, m])`"),
     ("cross", "`tg.linalg.cross(w, u)`"),
     # linear algebra
@@ -295,12 +299,6 @@ LATER: Final = (  # what tg does not have yet, and what to do until then
     ("gcd lcm", "`tg.wrap(np.{name}, infer=lambda x, y: x)(i, i)`"),
     ("spacing unwrap", "`tg.wrap(np.{name}, infer=lambda x: x)(x)`"),
     # signals and images
-    ("fft ifft rfft",
-     '`tg.wrap(np.fft.{name}, outputs=tg.vector(dtype="complex128"))(x)`, with grad= for a derivative'),
-    ("irfft", "`tg.wrap(np.fft.irfft, outputs=tg.vector())(x)`, with grad= for a derivative"),
-    ("fft2 ifft2 fftn", '`tg.wrap(np.fft.{name}, outputs=tg.matrix(dtype="complex128"))(m)`'),
-    ("fftfreq rfftfreq", "NumPy's: `np.fft.{name}(4)`"),
-    ("fftshift", "`tg.roll(x, x.shape[0] // 2)`"),
     ("signal convolve correlate convolve2d", "slices do it: `x[:-2] * w[0] + x[1:-1] * w[1] + x[2:] * w[2]`"),
     # keeping
     ("export", "a function can be pickled: `pickle.loads(pickle.dumps(tg.function([x], tg.exp(x))))`"),

@@ -17,6 +17,7 @@ from tg_conformance.cases import (
     diagonal,
     distributions,
     einsum,
+    fourier,
     groups,
     histogram,
     implicit,
@@ -36,6 +37,7 @@ from tg_conformance.cases import (
     softmax,
     sorting,
     statistics,
+    transforms,
     updating,
 )
 from tg_conformance.cases.elementwise import (
@@ -134,6 +136,7 @@ CASES: Final[tuple[Case, ...]] = (
     *diagonal.CASES,
     *distributions.CASES,
     *einsum.CASES,
+    *fourier.CASES,
     *functions.CASES,
     *groups.CASES,
     *histogram.CASES,
@@ -155,6 +158,7 @@ CASES: Final[tuple[Case, ...]] = (
     *softmax.CASES,
     *sorting.CASES,
     *statistics.CASES,
+    *transforms.CASES,
     *updating.CASES,
     *convolution.CASES,
     *pooling.CASES,

@@ -16,6 +16,7 @@ from tg.ops import (
     diagonal,
     dims,
     einsum,
+    fourier,
     groups,
     histogram,
     implicit,
@@ -39,6 +40,7 @@ from tg.ops import (
     softmax,
     sorting,
     statistics,
+    transforms,
     updating,
 )
 from tg.ops.elementwise import (
@@ -139,6 +141,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     diagonal.FAMILY,
     einsum.FAMILY,
     groups.FAMILY,
+    fourier.FAMILY,
     histogram.FAMILY,
     implicit.FAMILY,
     indexing.FAMILY,
@@ -157,6 +160,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     softmax.FAMILY,
     sorting.FAMILY,
     statistics.FAMILY,
+    transforms.FAMILY,
     updating.FAMILY,
     banded.FAMILY,
     cholesky.FAMILY,

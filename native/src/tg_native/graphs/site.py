@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tg_native.loops.kernel import Kernel
     from tg_native.loops.lapack import Lapack
     from tg_native.loops.pointwise import ScalarProgram
+    from tg_native.loops.transforms import Transforms
 
 
 class Site:
@@ -211,6 +212,10 @@ class Site:
     def lapack(self, dtype: str) -> Lapack | None:
         """Functions of LAPACK for a dtype as they are called, None if there are none."""
         return self.function.lapack(dtype)
+
+    def transforms(self, dtype: str) -> Transforms | None:
+        """Fourier transforms of a real dtype as they are called, None if there are none."""
+        return self.function.transforms(dtype)
 
     # --- lengths -----------------------------------------------------------------------------------------------------
 

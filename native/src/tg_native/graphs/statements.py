@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tg_native.loops.kernel import Kernel
     from tg_native.loops.lapack import Lapack
     from tg_native.loops.pointwise import ScalarProgram
+    from tg_native.loops.transforms import Transforms
     from tg_native.plan.memory import Buffer, Memory
     from tg_native.plan.values import Array, Value
 
@@ -203,6 +204,10 @@ class Statements(Lengths):
     @abc.abstractmethod
     def lapack(self, dtype: str) -> Lapack | None:
         """Functions of LAPACK for a dtype as they are called, None if there are none."""
+
+    @abc.abstractmethod
+    def transforms(self, dtype: str) -> Transforms | None:
+        """Fourier transforms of a real dtype as they are called, None if there are none."""
 
     @abc.abstractmethod
     def rule(self, op: Op) -> Any:

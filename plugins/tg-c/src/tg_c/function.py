@@ -20,7 +20,9 @@ from tg_c.printed import Printed
 from tg_c.site import Site
 from tg_c.steps import FAILED, SharedSteps
 from tg_c.text import INDENT, initializer, literal
+from tg_c.transforms import CTransforms
 from tg_native.calls.blas import NO_BLAS, blas
+from tg_native.calls.transforms import transforms
 from tg_native.graphs import function as graphs
 from tg_native.graphs.failure import Failure
 from tg_native.kernels.dtypes import PARTS, WORDS
@@ -397,6 +399,9 @@ class GraphFunction(graphs.GraphFunction):
         if dtype not in LETTERS or blas() is NO_BLAS:
             return None
         return CLapack(self.unit, dtype)
+
+    def transforms(self, dtype: str) -> CTransforms | None:
+        return CTransforms(self.unit, dtype) if transforms() else None
 
     def called(self, graph: FrozenGraph, arguments: Sequence[tuple[str, str]], status: str | None) -> str:
         name, code = self.unit.function(graph), self.fresh("code")

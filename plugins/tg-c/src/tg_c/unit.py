@@ -20,6 +20,7 @@ from tg.backend import Span
 from tg_c import pool
 from tg_c._entry import ffi
 from tg_c.compiler import USUAL, Flags, opened
+from tg_native.calls import transforms
 from tg_native.calls.blas import Blas, blas
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ DECLARATIONS = """
 int64_t tg_run(const void *const *inputs, const int64_t *dims, void *const *outputs, int64_t *status);
 int64_t tg_plan(const void *const *inputs, const int64_t *dims, int64_t *out_dims, int64_t *status);
 void tg_bind(void *const *table);
+void tg_bind_transforms(void *const *table);
 void tg_help(void *share);
 void tg_lend(void *lender, void *taker);
 """
@@ -76,6 +78,9 @@ class Unit:
         bind = self._function("tg_bind")
         if bind is not None:
             bind([ffi.cast("void *", pointer) for pointer in (table or blas()).pointers()])
+        bind = self._function("tg_bind_transforms")
+        if bind is not None:
+            bind([ffi.cast("void *", pointer) for pointer in transforms.pointers()])
         get_help = self._function("tg_help")
         if get_help is not None:
             get_help(ffi.cast("void *", pool.share()))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from tg_native.calls.blas import blas
 from tg_native.calls.objects import HEAD
+from tg_native.calls.transforms import transforms
 from tg_native.graphs import function as graphs
 from tg_native.graphs.failure import Failure
 from tg_native.kernels.index import Index
@@ -27,6 +28,7 @@ from tg_numba.memory import ArenaMemory, in_slots
 from tg_numba.operands import elements, literal, loaded, operand_of, store, type_of
 from tg_numba.pieces import in_pieces
 from tg_numba.site import Site
+from tg_numba.transforms import NumbaTransforms
 from tg_numba.written import operand
 
 if TYPE_CHECKING:
@@ -338,6 +340,9 @@ class GraphFunction(graphs.GraphFunction):
     def lapack(self, dtype: str) -> NumbaLapack | None:
         has_any = dtype in LETTERS and blas().source == "numpy-openblas64"  # whose integers have 64 bits
         return NumbaLapack(self.unit, dtype) if has_any else None
+
+    def transforms(self, dtype: str) -> NumbaTransforms | None:
+        return NumbaTransforms(self.unit, dtype) if transforms() else None
 
     def called(self, graph: FrozenGraph, arguments: Sequence[tuple[str, str]], status: str | None) -> str:
         name = self.unit.function(graph)

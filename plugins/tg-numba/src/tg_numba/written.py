@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tg_native.calls.blas import blas
+from tg_native.calls.transforms import transforms
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
     from tg_numba.engine import Loaded
 
 
+def address_of(name: str) -> int:
+    """The address of a function of BLAS or LAPACK, or of a transform."""
+    table = blas().table
+    return table[name] if name in table else transforms()[name]
+
+
 class Needs(NamedTuple):
     """Needs of machine code that its process meets: the data of constants, and functions of BLAS by their names."""
 
@@ -29,7 +36,7 @@ class Needs(NamedTuple):
     def addresses(self) -> dict[str, int]:
         """The addresses, by the names that code has for them."""
         data = {f"tg.data{k}": array.ctypes.data for k, array in enumerate(self.arrays)}
-        return {**data, **{f"tg.blas.{name}": blas().table[name] for name in self.blas}}
+        return {**data, **{f"tg.blas.{name}": address_of(name) for name in self.blas}}
 
 
 class Program(NamedTuple):

@@ -1,0 +1,54 @@
+"""`tg.fft`: discrete Fourier transforms under NumPy's names, of any length, along any axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tg
+from tg.ops.transforms import (
+    fft,
+    fft2,
+    fftfreq,
+    fftn,
+    fftshift,
+    hfft,
+    ifft,
+    ifft2,
+    ifftn,
+    ifftshift,
+    ihfft,
+    irfft,
+    irfft2,
+    irfftn,
+    rfft,
+    rfft2,
+    rfftfreq,
+    rfftn,
+)
+from tg.words import unknown_in
+
+__all__ = [
+    "fft",
+    "fft2",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "rfft",
+    "rfft2",
+    "rfftfreq",
+    "rfftn",
+]
+
+
+def __getattr__(name: str) -> Any:
+    text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
+    raise AttributeError(text, name=name)
