@@ -11,6 +11,7 @@ import numpy as np
 
 import tg
 import tg_onnx
+from tests.onnx_nodes.exact import in_float64
 
 if TYPE_CHECKING:
     from tests.onnx_nodes.cases import Case
@@ -30,7 +31,7 @@ class Outcome:
 
 def outcome(case: Case, backend: str) -> Outcome:
     """Read, compile, run and compare one case."""
-    values: dict[str, Any] = {}
+    values: dict[str, Any] = {n: None for n, v in case.inputs.items() if v is None}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -42,7 +43,26 @@ def outcome(case: Case, backend: str) -> Outcome:
     except Exception as error:  # noqa: BLE001 (whatever comes is counted)
         return Outcome(FAILED, f"{type(error).__name__}: {_first_line(error)}", tuple(values))
     difference = compare(results, case)
+    if difference and is_nearer(results, case):
+        return Outcome(RIGHT, "nearer to float64 than what is expected", tuple(values))
     return Outcome(WRONG, difference, tuple(values)) if difference else Outcome(RIGHT, "", tuple(values))
+
+
+def is_nearer(results: dict[str, Any], case: Case) -> bool:
+    """Whether results are no farther from the model computed in float64 than the expected ones.
+
+    Expected values have errors of their own: ONNX rounds a softmax of 16 bits after every step, where tg computes in
+    32 and rounds once, and makes those of DFT by a transform in float32, of whose zeros 1e-6 is left.
+    """
+    if not {a.dtype.name for a in case.outputs.values()} <= {"float16", "float32"}:
+        return False
+    if {n: np.shape(a) for n, a in results.items()} != {n: a.shape for n, a in case.outputs.items()}:
+        return False
+    exact = in_float64(case)
+    return all(
+        np.abs(np.asarray(results[n], np.float64) - e).max() <= np.abs(case.outputs[n].astype(np.float64) - e).max()
+        for n, e in exact.items()
+    )
 
 
 def _read(case: Case, values: dict[str, Any]) -> tg_onnx.Model:
@@ -79,7 +99,8 @@ def _close(got: Any, expected: Any, case: Case) -> bool:
     if got.dtype.kind in "biu":
         return bool(np.array_equal(got, expected))
     wide = np.complex128 if got.dtype.kind == "c" else np.float64
-    return bool(np.allclose(got.astype(wide), expected.astype(wide), case.rtol, case.atol, equal_nan=True))
+    rtol = max(case.rtol, 2**-6) if got.dtype.name == "bfloat16" else case.rtol  # as ONNX's own runner of these tests
+    return bool(np.allclose(got.astype(wide), expected.astype(wide), rtol, case.atol, equal_nan=True))
 
 
 def _largest(got: Any, expected: Any) -> str:

@@ -42,7 +42,7 @@ class Reader:
 class Scope:
     """The values that nodes of one graph see by name, those of the graphs around it included."""
 
-    __slots__ = ("attributes", "depth", "outer", "reader", "values", "versions")
+    __slots__ = ("absent", "attributes", "depth", "outer", "reader", "values", "versions")
 
     def __init__(
         self,
@@ -55,6 +55,7 @@ class Scope:
         self.reader, self.versions, self.outer, self.depth = reader, versions, outer, depth
         self.attributes: Mapping[str, AttributeProto] = attributes if attributes is not None else {}
         self.values: dict[str, Value] = {}
+        self.absent: set[str] = set()  # names of optional inputs that are not there
         if depth > DEEPEST:
             raise tg.LimitError(message(f"model: found graphs inside graphs deeper than {DEEPEST}, needed fewer"))
 
@@ -110,7 +111,7 @@ class Scope:
 
     def run(self, proto: NodeProto) -> None:
         """Read one node, and put in what it gives."""
-        inputs = tuple([self.output(name) if name else None for name in proto.input])
+        inputs = tuple([self.output(n) if n and n not in self.absent else None for n in proto.input])
         results = self.results(proto, inputs)
         for name, value in zip(proto.output, results, strict=False):
             if name and value is not None:

@@ -115,7 +115,7 @@ def load(
     Args:
         source: the path of a file, its bytes, or a `ModelProto`.
         values: arrays for inputs that decide axes, ranks or numbers of steps, which have to be known while a model is
-            read. Such inputs are none of the result.
+            read. Such inputs are none of the result. None leaves an optional input out.
         shapes: lengths of inputs in place of those in the file, None for one that stays open.
     Shapes:
         lengths without a number are open; those that share a name in the file share a `tg.dim`.
@@ -207,6 +207,10 @@ def _take_inputs(
         if info.name in constants:
             continue
         kind = _element_of(info)
+        if info.name in values and values[info.name] is None:
+            values.pop(info.name)  # an optional value that is not there
+            scope.absent.add(info.name)
+            continue
         if info.name in values:
             array = to_held(np.asarray(values.pop(info.name)), kind)
             scope.values[info.name] = Value(tg.constant(array), kind)
@@ -224,19 +228,27 @@ def _take_inputs(
 
 
 def _element_of(info: ValueInfoProto) -> Element:
-    which = info.type.WhichOneof("value")
-    if which != "tensor_type":
-        what = str(which).removesuffix("_type")
+    return element(_tensor_type(info).elem_type, f"input {info.name!r}")
+
+
+def _tensor_type(info: ValueInfoProto) -> Any:
+    """The type of an input as that of a tensor; one that is optional is there."""
+    proto = info.type
+    if proto.WhichOneof("value") == "optional_type":
+        proto = proto.optional_type.elem_type
+    if proto.WhichOneof("value") != "tensor_type":
+        what = str(proto.WhichOneof("value")).removesuffix("_type")
         raise tg.DtypeError(message(f"input {info.name!r}: found a value of kind {what}, needed a tensor"))
-    return element(info.type.tensor_type.elem_type, f"input {info.name!r}")
+    return proto.tensor_type
 
 
 def _lengths(info: ValueInfoProto) -> tuple[Any, ...]:
-    if not info.type.tensor_type.HasField("shape"):
+    tensor = _tensor_type(info)
+    if not tensor.HasField("shape"):
         hint = f"tg_onnx.load(model, shapes={{{info.name!r}: (None, 3)}}) says how many axes it has"
         raise tg.ShapeError(message(f"input {info.name!r}: found no shape, needed the number of axes", hint=hint))
     shape: list[Any] = []
-    for dim in info.type.tensor_type.shape.dim:
+    for dim in tensor.shape.dim:
         if dim.HasField("dim_value"):
             shape.append(int(dim.dim_value))
         elif dim.dim_param:

@@ -65,7 +65,7 @@ def rounded(x: Variable, kind: Element, *, saturate: bool = True, mode: str = "n
     if kind.name.endswith("fnuz"):
         nearest = tg.where(tg.equal(nearest, 0), 0, nearest)  # they have no negative zero
     if kind.name == "float4e2m1":
-        return nearest
+        return tg.where(tg.isnan(x), -0.0, nearest)  # it has no NaN; ml_dtypes gives a zero
     return tg.where(tg.isnan(x), x, nearest)
 
 

@@ -16,9 +16,15 @@ if TYPE_CHECKING:
 
 FILES: Final = (
     "elementwise", "casting", "shape", "indexing", "creation", "reduction", "contraction", "normalization",
-    "convolution", "pooling", "quantised", "control", "recurrent",
+    "convolution", "pooling", "quantised", "control", "recurrent", "resizing", "sampling",
+    "signal", "detection", "training", "features",
 )  # fmt: skip
-DOMAINS: Final = {"": "RULES", "com.microsoft": "MICROSOFT", "ai.onnx.ml": "ML"}
+DOMAINS: Final = {
+    "": "RULES",
+    "com.microsoft": "MICROSOFT",
+    "ai.onnx.ml": "ML",
+    "ai.onnx.preview.training": "TRAINING",
+}
 
 
 @functools.cache

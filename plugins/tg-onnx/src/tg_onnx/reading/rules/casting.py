@@ -54,7 +54,19 @@ def _to(node: Node, kind: Element) -> Value:
     return Value(converted(node[0], kind, saturate=saturate, mode=mode), kind)
 
 
+def _bit_cast(node: Node) -> Value:
+    """The same bits as integers of the other sign; tg does not look at the bits of floats."""
+    x, kind = node.value(0), element(node.attr("to"), node.place)
+    if kind is x.element:
+        return x
+    whole = ("int", "uint", "bool")
+    if x.element.is_held or kind.is_held or not (x.element.name.startswith(whole) and kind.name.startswith(whole[:2])):
+        node.refuse(f"the bits of {x.element.name} as {kind.name}", "integers on both sides")
+    return Value(tg.cast(x.variable, kind.dtype), kind)
+
+
 RULES: Final[Rules] = {
+    "BitCast": _bit_cast,
     "Cast": _cast,
     "CastLike": _cast_like,
 }

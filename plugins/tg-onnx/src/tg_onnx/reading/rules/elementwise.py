@@ -77,9 +77,12 @@ def _mean(node: Node) -> Variable:
 def _shift(node: Node) -> Variable:
     """Bits moved by a number of places; all are gone where that is the width or more."""
     x, places = node[0], node[1]
-    function = tg.right_shift if node.attr("direction") == "RIGHT" else tg.left_shift
     width = np.dtype(x.dtype).itemsize * 8
-    return tg.where(places < width, function(x, tg.minimum(places, width - 1)), 0)
+    right = node.attr("direction") == "RIGHT"
+    moved = (tg.right_shift if right else tg.left_shift)(x, tg.minimum(places, width - 1))
+    if right and not x.dtype.startswith("u"):
+        return moved  # the sign's bit is what comes in, so width - 1 places leave 0 or -1
+    return tg.where(places < width, moved, 0)
 
 
 def _clip_attributes(node: Node) -> Variable:

@@ -142,13 +142,50 @@ def _trilu(node: Node) -> Variable:
     return tg.where(inside, x, tg.zeros((), x.dtype))
 
 
-def _unique(node: Node) -> tuple[Variable, ...]:
-    if node.has(0) and node.attr("axis") is not None:
-        node.refuse("unique slices along an axis", "unique elements")
+def _tensor_scatter(node: Node) -> Variable:
+    """A cache with an update written along an axis, for each batch from a place of its own."""
+    cache, update, axis = node[0], node[1], node.attr("axis", -2) % node[0].ndim
+    length, count = cache.shape[axis], update.shape[axis]
+    places = _along(tg.arange(length), axis, cache.ndim)
+    start = tg.cast(node[2], "int64") if node.has(2) else tg.zeros((cache.shape[0],), "int64")
+    source = places - _along(start, 0, cache.ndim)
+    if node.attr("mode", "linear") == "circular":
+        source = tg.remainder(source, length)
+    inside = tg.logical_and(source >= 0, source < count)
+    index = tg.clip(source, 0, tg.as_variable(count - 1))
+    shape = tuple(length if k == axis else n for k, n in enumerate(cache.shape))
+    return tg.where(inside, tg.take_along_axis(update, tg.broadcast_to(index, shape), axis), cache)
+
+
+def _unique(node: Node) -> list[Variable]:
+    """Distinct elements, or slices along an axis: where each is first, which of them each is, and how often."""
+    axis = node.attr("axis")
+    if axis is None:
+        options = {"return_index": True, "return_inverse": True, "return_counts": True}
+        values, first, inverse, counts = tg.unique(tg.ravel(node[0]), **options)
+    else:
+        rows = tg.moveaxis(node[0], axis, 0)
+        first, inverse, counts = _unique_rows(tg.reshape(rows, (rows.shape[0], -1)))
+        values = tg.moveaxis(tg.take(rows, first, 0), 0, axis)
     if not node.attr("sorted", 1):
-        node.refuse("unique elements in the order of their places", "sorted ones")
-    parts = tg.unique(tg.ravel(node[0]), return_index=True, return_inverse=True, return_counts=True)
-    return tuple(parts)
+        order = tg.argsort(first)
+        values, first, counts = tg.take(values, order, axis or 0), first[order], counts[order]
+        inverse = tg.argsort(order)[inverse]
+    return [values, first, tg.ravel(inverse), counts][: node.outputs]
+
+
+def _unique_rows(rows: Variable) -> tuple[Variable, Variable, Variable]:
+    """The first place of each distinct row in ascending order, which of them each row is, and how often each is."""
+    columns = rows.type.shape[1]
+    assert columns is not None
+    order = tg.lexsort([rows[:, k] for k in reversed(range(columns))])
+    ranked = rows[order]
+    differs = tg.any(tg.not_equal(ranked[1:], ranked[:-1]), 1)
+    new = tg.concatenate([tg.full((1,), True), differs])
+    (starts,) = tg.nonzero(new)
+    inverse = tg.zeros_like(order).at[order].set(tg.cumsum(tg.cast(new, "int64")) - 1)
+    ends = tg.concatenate([starts[1:], tg.reshape(tg.as_variable(rows.shape[0]), (1,))])
+    return order[starts], inverse, ends - starts
 
 
 RULES: Final[Rules] = {
@@ -163,6 +200,7 @@ RULES: Final[Rules] = {
     "ScatterElements": _scatter_elements,
     "ScatterND": _scatter_nd,
     "Slice": _slice,
+    "TensorScatter": _tensor_scatter,
     "TopK": _top_k,
     "Trilu": _trilu,
     "Unique": _unique,

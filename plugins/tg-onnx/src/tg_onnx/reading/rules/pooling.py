@@ -170,7 +170,7 @@ def _unpooled(node: Node) -> Variable:
         for k, (n, s, w) in enumerate(zip(x.shape[2:], stride, window, strict=True))
     ]
     inner = [*x.shape[:2], *spatial]
-    shape = tuple(node.sizes(2, "a shape")) if node.has(2) else tuple(inner)
+    shape = tuple(node.ints(2, "a shape")) if node.has(2) else tuple(inner)
     flat = _moved(tg.ravel(places), inner, shape)
     y = tg.zeros((math.prod(shape),), x.dtype).at[flat].set(tg.ravel(x))
     return tg.reshape(y, shape)

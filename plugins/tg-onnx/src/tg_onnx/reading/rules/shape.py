@@ -160,6 +160,8 @@ def _pad(node: Node) -> Variable:
     axes = node.static_or(3, "axes", list(range(x.ndim)))
     value = node[2] if node.has(2) else tg.cast(node.attr("value", 0.0), x.dtype)
     before, after = [0] * x.ndim, [0] * x.ndim
+    if any(isinstance(n, Variable) for n in pads):
+        node.not_static(1, "widths")
     for k, axis in enumerate(axes):
         before[axis], after[axis] = pads[k], pads[k + len(axes)]
     cuts = tuple(slice(_cut(b), _end(n, a)) for n, b, a in zip(x.shape, before, after, strict=True))
