@@ -44,7 +44,7 @@ _NAMES = {
     # programs
     "tg.graph.nodes": "Apply Constant Variable",
     "tg.graph.frozen": "FrozenGraph Node",
-    "tg.graph.function_graph": "View",
+    "tg.graph.function_graph": "View freeze",
     "tg.graph.op": "Op",
     "tg.graph.facts": "holds",
     "tg.types.tensor_type": "TensorType",
@@ -88,7 +88,7 @@ _NAMES = {
     "tg.ops.elementwise.arithmetic": "gate kink",
     "tg.ops.elementwise.cast": "Cast",
     # ops of core, family by family
-    "tg.ops": "contraction control creation cumulative fourier indexing loops reduction shape sharding sorting",
+    "tg.ops": "contraction control creation cumulative fourier indexing loops reduction shape sharding softmax sorting",
     "tg.ops.linalg": "cholesky lu qr schur solving spectral triangular",
     "tg.ops.nn": "attention convolution normalization pooling",
     "tg.ops.elementwise": "arithmetic bitwise cast comparison complex draws exponential random rounding"

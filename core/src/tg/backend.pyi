@@ -12,6 +12,7 @@ from tg.graph.facts import holds as holds
 from tg.graph.frozen import FrozenGraph as FrozenGraph
 from tg.graph.frozen import Node as Node
 from tg.graph.function_graph import View as View
+from tg.graph.function_graph import freeze as freeze
 from tg.graph.interpret import interpret as interpret
 from tg.graph.nodes import Apply as Apply
 from tg.graph.nodes import Constant as Constant
@@ -47,6 +48,7 @@ from tg.ops import loops as loops
 from tg.ops import reduction as reduction
 from tg.ops import shape as shape
 from tg.ops import sharding as sharding
+from tg.ops import softmax as softmax
 from tg.ops import sorting as sorting
 from tg.ops.contraction import MatMul as MatMul
 from tg.ops.control import Call as Call

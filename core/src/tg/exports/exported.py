@@ -114,6 +114,7 @@ class Exported:
         supported: Callable[[Op, tuple[TensorType, ...]], bool] | None = None,
         *,
         weights: Place = "inputs",
+        sized: bool = False,
         mode: str | None = None,
     ) -> FrozenGraph:
         """The program: value-numbered, its checks explicit, rewritten by the general rules.
@@ -122,12 +123,16 @@ class Exported:
             supported: whether a format has an op for operands of these types; all others are expanded, where they can
                 be. None: all are kept.
             weights: whether the weights are inputs behind the state, or constants of the graph.
+            sized: whether weights, and state that keeps its lengths, have those of their values now.
             mode: of rewriting, as for `tg.function`, whose is taken unless given; "off" leaves the expression as it is
                 but for expansions.
         """
         setting = self._setting(self._request.options.choice)
         variables, results = self._over(weights)
-        graph = imported(variables, results, self.ones, setting)
+        if sized:
+            variables, results = self._sized(variables, results)
+        ones = [(k, axis) for k, axis in self.ones if k < len(variables) and variables[k].type.shape[axis] is None]
+        graph = imported(variables, results, ones, setting)
         rewrites = plugin.registry().rewrites(None)
         every: Callable[[Op, tuple[TensorType, ...]], bool] = lambda op, types: True  # noqa: E731
         return rewrite(
@@ -177,6 +182,17 @@ class Exported:
             return self.variables, self.results
         values: dict[int, Variable] = {id(w.variable): Constant(w.array, name) for name, w in self.weights.items()}
         return self.variables[: len(self.inputs) + len(self.state)], substitute(self.results, values)
+
+    def _sized(
+        self, variables: Sequence[Variable], results: Sequence[Variable]
+    ) -> tuple[Sequence[Variable], Sequence[Variable]]:
+        """The same over variables for state and weights whose lengths are known."""
+        keeps = [self.golden.state[s.name].shape == s.array.shape for s in self.state]
+        count, sized = len(self.inputs), list(variables)
+        for k, (v, array) in enumerate(zip(variables[count:], self.arrays, strict=False), count):
+            if k - count >= len(keeps) or keeps[k - count]:
+                sized[k] = Variable(v.type.static.with_shape(array.shape), name=v.name)
+        return sized, substitute(results, {id(v): new for v, new in zip(variables, sized, strict=True)})
 
 
 def exported(f: Function, name: str, values: Golden) -> Exported:
