@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tg
-from tests.unit.tg_onnx.models import agree, kinds, model
+from tests.unit.tg_onnx.models import agree, kinds, model, run
 
 RANDOM = np.random.default_rng(1)
 EVERY = (17, 21, 26)
@@ -99,3 +99,19 @@ def test_lengths_that_nobody_knows_are_asked_for_once():
 def test_draws_are_the_same_bits():
     seed = tg.scalar("seed", dtype="int64")
     agree([seed], tg.random.normal(tg.random.key(seed), shape=(4,)), 3, tolerance=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "uint32"])
+def test_numbers_that_an_integer_dtype_cannot_hold_become_its_nearest(dtype):
+    for source in ("float16", "float32", "float64"):
+        (x,) = scalar_inputs("x", dtype=source)
+        made = model([x], [x.astype(dtype)])
+        values = np.array([-3.5, -0.0, 2.5, 100.0, -200.0, 300.0], source)
+        (result,) = run(made, values)
+        np.testing.assert_array_equal(result, tg.function([x], x.astype(dtype), backend="perform")(values))
+
+
+def test_small_integers_are_reduced_in_a_wider_dtype():
+    for dtype in ("int8", "int16", "uint8", "uint16"):
+        m = tg.matrix("m", dtype=dtype)
+        agree([m], [tg.max(m, axis=0), tg.min(m), tg.sum(m, axis=1), tg.max(m)], [[3, 1, 2], [0, 5, 4]])

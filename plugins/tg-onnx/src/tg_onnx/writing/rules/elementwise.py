@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     Rule = Callable[..., Any]
 
-SMALL_INTEGERS: Final = ("int8", "int16", "uint8", "uint16")
+LIMITED: Final = frozenset({"int8", "int16", "int32", "uint8", "uint16", "uint32"})
+"""Dtypes of integers whose limits a floating number is brought into: those of 64 bits no floating dtype has."""
 
 
 def numeric(kind: str) -> Rule:
@@ -96,17 +97,22 @@ def remainder(w: Scope, x: Value, y: Value) -> Value:
         rest = w("Mod", x, safe, fmod=0)
         return rest if safe is y else w("Where", w("Equal", y, w.like(y, 0)), w.like(y, 0), rest)
     rest = w("Mod", x, y, fmod=1)
-    zero = w.like(x, 0)
-    other = w("And", w("Not", w("Equal", rest, zero)), w("Xor", w("Less", rest, zero), w("Less", y, zero)))
-    return w("Where", other, w("Add", rest, y), rest)
+    return w("Where", _has_other_sign(w, rest, y), w("Add", rest, y), rest)
+
+
+def _has_other_sign(w: Scope, rest: Value, y: Value) -> Value:
+    """Whether a remainder has another sign than the divisor."""
+    zero = w.like(y, 0)
+    return w("And", w("Not", w("Equal", rest, zero)), w("Xor", w("Less", rest, zero), w("Less", y, zero)))
 
 
 def floor_divide(w: Scope, x: Value, y: Value) -> Value:
     """The quotient rounded down; 0 for integers divided by 0."""
     if x.is_float:
-        rest = remainder(w, x, y)
-        exact = w("Round", w("Div", w("Sub", x, rest), y))
-        return w("Where", w("Equal", y, w.like(y, 0)), w("Div", x, y), exact)
+        rest = w("Mod", x, y, fmod=1)
+        quotient = w("Round", w("Div", w("Sub", x, rest), y))
+        quotient = w("Sub", quotient, w.cast(_has_other_sign(w, rest, y), x.dtype))
+        return w("Where", w("Equal", y, w.like(y, 0)), w("Div", x, y), quotient)
     safe = _never(w, y, 0)
     if x.dtype.startswith("uint"):
         quotient = w("Div", x, safe)
@@ -120,9 +126,17 @@ def absolute(w: Scope, x: Value) -> Value:
     return x if x.dtype == "bool" else w("Abs", x)
 
 
-def reciprocal(w: Scope, x: Value) -> Any:
-    """1 / x."""
-    return w("Reciprocal", x) if x.is_float else NotImplemented
+def negative(w: Scope, x: Value) -> Value:
+    """-x, which of unsigned integers wraps."""
+    return w("Sub", w.like(x, 0), x) if x.dtype.startswith("uint") else w("Neg", x)
+
+
+def reciprocal(w: Scope, x: Value) -> Value:
+    """1 / x, of integers 0 unless x is 1 or -1."""
+    if x.is_float:
+        return w("Reciprocal", x)
+    is_whole = w("Equal", w("Abs", x), w.like(x, 1))
+    return w("Where", is_whole, x, w.like(x, 0))
 
 
 def power(w: Scope, x: Value, y: Value) -> Value:
@@ -135,6 +149,8 @@ def power(w: Scope, x: Value, y: Value) -> Value:
             return w("Mul", x, x)
         if number == -1:
             return w("Reciprocal", x)
+    if x.is_integer and x.dtype not in ("int32", "int64"):
+        return w.cast(w("Pow", w.cast(x, "int64"), w.cast(y, "int64")), x.dtype)
     return w("Pow", x, y)
 
 
@@ -185,9 +201,16 @@ def gate(w: Scope, dy: Value, d: Value) -> Value:
 
 
 def cast_to(op: Any, w: Scope, x: Value) -> Any:
-    """The elements in another dtype, as C converts them."""
+    """The elements in another dtype; floating numbers that an integer one cannot hold become its nearest."""
     if op.dtype.startswith("complex") or x.dtype.startswith("complex"):
         return NotImplemented
+    if x.is_float and op.dtype in LIMITED:
+        wide = w.cast(x, "float32") if x.dtype in ("float16", "bfloat16") else x
+        limits = np.iinfo(op.dtype)
+        least = 128 if limits.bits == 32 and wide.dtype == "float32" else 0  # float32 has steps of so much there
+        low, high = float(limits.min), float(limits.max - (2 * least if limits.min == 0 else least))
+        if not (x.data is not None and ((x.data >= low) & (x.data <= high)).all()):
+            return w.cast(w("Clip", wide, w.like(wide, low), w.like(wide, high), shape=x.shape), op.dtype)
     return w.cast(x, op.dtype)
 
 
@@ -210,7 +233,7 @@ FUNCTIONS: Final[Mapping[object, Rule]] = {
     arithmetic.divide: node("Div"),
     arithmetic.floor_divide: floor_divide,
     arithmetic.remainder: remainder,
-    arithmetic.negative: node("Neg"),
+    arithmetic.negative: negative,
     arithmetic.absolute: absolute,
     arithmetic.sign: node("Sign"),
     arithmetic.square: lambda w, x: multiply(w, x, x),

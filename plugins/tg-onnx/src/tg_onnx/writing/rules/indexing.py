@@ -32,7 +32,7 @@ def wrap_index(op: Any, w: Scope, i: Value, n: Value) -> Value:
     """Indices counted from the front, and clamped into the axis."""
     wide = w.cast(i, "int64")
     if op.mode != "clip":
-        if w.is_index_only:
+        if op.mode == "raise" and w.is_index_only:
             return wide
         wide = w("Where", w("Less", wide, w.constant(np.int64(0))), w("Add", wide, n), wide)
     last = w("Sub", n, w.constant(np.int64(1)))

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 
     from tg_onnx.writing.scope import Scope, Value
 
+NARROW: Final = {
+    "bool": "int32", "int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32",
+}  # fmt: skip
+"""The dtypes that not all reductions have, and those in which they are the same."""
+
 KINDS: Final = {
     arithmetic.add: "ReduceSum",
     arithmetic.multiply: "ReduceProd",
@@ -37,8 +42,8 @@ def reduce(op: Any, w: Scope, x: Value) -> Any:
         return NotImplemented
     if not op.axes:
         return x
-    if x.dtype == "bool":
-        return w.cast(reduced(w, KINDS[op.fn], w.cast(x, "int32"), op.axes), "bool")
+    if x.dtype in NARROW:
+        return w.cast(reduced(w, KINDS[op.fn], w.cast(x, NARROW[x.dtype]), op.axes), x.dtype)
     return reduced(w, KINDS[op.fn], x, op.axes)
 
 
@@ -54,9 +59,9 @@ def accumulate(op: Any, w: Scope, x: Value) -> Any:
     if x.dtype in ("bool", "complex64", "complex128") or op.fn not in KINDS:
         return NotImplemented
     axis = op.axis % x.ndim
-    if op.fn is arithmetic.add:
+    if op.fn is arithmetic.add and x.dtype not in NARROW:
         return w("CumSum", x, w.constant(axis, "int64"), shape=x.shape)
-    if op.fn is arithmetic.multiply and w.opset >= 26:
+    if op.fn is arithmetic.multiply and x.dtype not in NARROW and w.opset >= 26:
         return w("CumProd", x, w.constant(axis, "int64"), shape=x.shape)
     lengths = [n if isinstance(n, int) else w.length(x, k) for k, n in enumerate(x.shape) if k != axis]
     rest = tuple(n for k, n in enumerate(x.shape) if k != axis)
