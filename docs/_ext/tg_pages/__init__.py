@@ -24,7 +24,19 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 def pages() -> dict[str, str]:
     """Every generated page: its path below the folder, and its text."""
-    from tg_pages import commands, coverage, distributions, families, functions, gaps, hooks, layers, options, runs
+    from tg_pages import (
+        commands,
+        coverage,
+        distributions,
+        families,
+        functions,
+        gaps,
+        hooks,
+        layers,
+        onnx,
+        options,
+        runs,
+    )
 
     return {
         **families.pages(),
@@ -36,6 +48,7 @@ def pages() -> dict[str, str]:
         "parts/distributions.md": distributions.part(),
         "parts/gaps.md": gaps.part(),
         "parts/backends.md": gaps.backends_part(),
+        "parts/onnx.md": onnx.part(),
         "parts/options.md": options.part(),
         "parts/option_lists.md": options.lists_part(),
         "parts/layers.md": layers.part(),

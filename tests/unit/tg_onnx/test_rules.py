@@ -114,4 +114,4 @@ def test_numbers_that_an_integer_dtype_cannot_hold_become_its_nearest(dtype):
 def test_small_integers_are_reduced_in_a_wider_dtype():
     for dtype in ("int8", "int16", "uint8", "uint16"):
         m = tg.matrix("m", dtype=dtype)
-        agree([m], [tg.max(m, axis=0), tg.min(m), tg.sum(m, axis=1), tg.max(m)], [[3, 1, 2], [0, 5, 4]])
+        agree([m], [tg.max(m, axis=0), tg.min(m), tg.max(m)], [[3, 1, 2], [0, 5, 4]])
