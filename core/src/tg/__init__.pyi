@@ -164,6 +164,8 @@ from tg.ops.elementwise.exponential import logit as logit
 from tg.ops.elementwise.rounding import round as round
 from tg.ops.elementwise.trigonometric import deg2rad as deg2rad
 from tg.ops.elementwise.trigonometric import rad2deg as rad2deg
+from tg.ops.four_bits import pack_int4 as pack_int4
+from tg.ops.four_bits import unpack_int4 as unpack_int4
 from tg.ops.groups import dequantize_groups as dequantize_groups
 from tg.ops.histogram import bincount as bincount
 from tg.ops.histogram import histogram as histogram
@@ -171,6 +173,7 @@ from tg.ops.histogram import histogram_bin_edges as histogram_bin_edges
 from tg.ops.indexing import flip as flip
 from tg.ops.indexing import take as take
 from tg.ops.indexing import wrap_index as wrap_index
+from tg.ops.integer_products import integer_matmul as integer_matmul
 from tg.ops.iteration import associative_scan as associative_scan
 from tg.ops.iteration import cond as cond
 from tg.ops.iteration import fori_loop as fori_loop
@@ -208,6 +211,9 @@ from tg.ops.places import unravel_index as unravel_index
 from tg.ops.quantiles import median as median
 from tg.ops.quantiles import percentile as percentile
 from tg.ops.quantiles import quantile as quantile
+from tg.ops.quantization import dequantize as dequantize
+from tg.ops.quantization import fake_quantize as fake_quantize
+from tg.ops.quantization import quantize as quantize
 from tg.ops.recurrence import recurrence as recurrence
 from tg.ops.recurrence import until as until
 from tg.ops.reduction import all as all

@@ -57,6 +57,7 @@ from tg.ops.nn.cross_entropy import (
 from tg.ops.nn.ctc import ctc_loss
 from tg.ops.nn.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d
 from tg.ops.nn.encodings import alibi_slopes, embedding, rotary, sinusoidal_encoding
+from tg.ops.nn.integer_convolution import integer_conv
 from tg.ops.nn.losses import (
     cosine_embedding_loss,
     cosine_similarity,
@@ -173,6 +174,7 @@ __all__ = [
     "huber_loss",
     "init",
     "instance_norm",
+    "integer_conv",
     "kl_div",
     "l1_loss",
     "layer_norm",

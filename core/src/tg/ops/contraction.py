@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tg.graph.nodes import Variable
+    from tg.types.lengths import Length
 
 
 @final
@@ -63,23 +64,9 @@ class MatMul(Op):
 
     def infer(self, x: TensorType, y: TensorType) -> tuple[TensorType, ...]:
         """Outer lengths stay, inner ones must agree."""
-        if len(x.shape) != len(y.shape) or len(x.shape) < 2:
-            raise ShapeError(
-                message(f"matmul: ranks: lhs has {len(x.shape)}, rhs has {len(y.shape)}, needed equal, >= 2")
-            )
         if x.dtype != y.dtype:
             raise DtypeError(message(f"matmul: dtypes differ: lhs has {x.dtype}, rhs has {y.dtype}"))
-        inner, other = x.shape[-1], y.shape[-2]
-        if isinstance(inner, int) and isinstance(other, int) and inner != other:
-            hint = "matmul(x, w.T) has matching lengths" if same(y.shape[-1], inner) else None
-            text = f"matmul: inner lengths differ: lhs has {inner}, rhs has {other}"
-            raise ShapeError(message(text, hint=hint))
-        require_same(inner, other, lambda: "matmul: inner axis")
-        lead = [
-            broadcast(a, b, lambda: "matmul: leading axes")  # type: ignore[arg-type]
-            for a, b in zip(x.shape[:-2], y.shape[:-2], strict=True)
-        ]
-        return (TensorType(x.dtype, (*lead, x.shape[-2], y.shape[-1])),)
+        return (TensorType(x.dtype, product_shape("matmul", x, y)),)
 
     def perform(self, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
         """`np.matmul`, of halves in float32: NumPy multiplies these without BLAS."""
@@ -116,6 +103,27 @@ class MatMul(Op):
         return (
             self(*(v if b else expand_dims_at(v, (-v.type.ndim - 1,)) for v, b in zip(inputs, batched, strict=True))),
         )
+
+
+def product_shape(what: str, x: TensorType, y: TensorType) -> tuple[int | Length, ...]:
+    """The shape of a product of matrices: outer lengths stay, inner ones must agree.
+
+    Raises:
+        ShapeError: the inner lengths differ, or the ranks do.
+    """
+    if len(x.shape) != len(y.shape) or len(x.shape) < 2:
+        raise ShapeError(message(f"{what}: ranks: lhs has {len(x.shape)}, rhs has {len(y.shape)}, needed equal, >= 2"))
+    inner, other = x.shape[-1], y.shape[-2]
+    if isinstance(inner, int) and isinstance(other, int) and inner != other:
+        hint = f"{what}(x, w.T) has matching lengths" if same(y.shape[-1], inner) else None
+        text = f"{what}: inner lengths differ: lhs has {inner}, rhs has {other}"
+        raise ShapeError(message(text, hint=hint))
+    require_same(inner, other, lambda: f"{what}: inner axis")
+    lead = [
+        broadcast(a, b, lambda: f"{what}: leading axes")  # type: ignore[arg-type]
+        for a, b in zip(x.shape[:-2], y.shape[:-2], strict=True)
+    ]
+    return (*lead, x.shape[-2], y.shape[-1])  # type: ignore[arg-type]
 
 
 def _whole(v: Variable) -> Variable:

@@ -69,7 +69,7 @@ def required_length(what: str, v: Variable, n: Size) -> Variable:
     return required(v, equal(actual, needed), (actual, needed), Descriptor("ShapeError", text))
 
 
-def _groups(what: str, x: Variable, w: Variable, groups: Any, *, inner: int) -> tuple[int, Variable]:
+def same_channels(what: str, x: Variable, w: Variable, groups: Any, *, inner: int) -> tuple[int, Variable]:
     """The number of groups, and images of which it is made sure that their channels are those of the weights.
 
     Args:
@@ -96,7 +96,7 @@ def _groups(what: str, x: Variable, w: Variable, groups: Any, *, inner: int) -> 
     return count, required(x, equal(actual, want), (actual, want), failure)
 
 
-def _grouped(v: Variable, axis: int, groups: int, own: Size) -> Variable:
+def grouped(v: Variable, axis: int, groups: int, own: Size) -> Variable:
     """An axis of channels as one of groups and one of the channels of each."""
     if groups == 1:
         return expand_dims_at(v, (axis - v.type.ndim - 1,))
@@ -108,12 +108,12 @@ def _convolved(
 ) -> Variable:
     images = images_of(what, x, axes, layout)
     v, w, bias = operands_of(what, images.x, w, bias)
-    count, v = _groups(what, v, w, groups, inner=1)
+    count, v = same_channels(what, v, w, groups, inner=1)
     windows, unknown = windows_of(what, v.shape[2:], w.shape[2:], stride, padding, dilation)
     v = fitting(what, v, unknown)
     outer = part_of(w.shape[0], count) if count > 1 else w.shape[0]
     y = convolution(
-        _grouped(v, 1, count, w.shape[1]), _grouped(w, 0, count, outer), windows.strides, windows.dilations,
+        grouped(v, 1, count, w.shape[1]), grouped(w, 0, count, outer), windows.strides, windows.dilations,
         (1,) * axes, windows.before, windows.sizes,
     )  # fmt: skip
     y = reshape(y, (y.shape[0], w.shape[0], *y.shape[LEAD:]))
@@ -135,7 +135,7 @@ def _transposed(
 ) -> Variable:
     images = images_of(what, x, axes, layout)
     v, w, bias = operands_of(what, images.x, w, bias)
-    count, v = _groups(what, v, w, groups, inner=0)
+    count, v = same_channels(what, v, w, groups, inner=0)
     strides = numbers(stride, axes, f"{what}: stride", 1)
     dilations = numbers(dilation, axes, f"{what}: dilation", 1)
     more = numbers(output_padding, axes, f"{what}: output_padding", 0)
@@ -156,11 +156,11 @@ def _transposed(
     for room, length in unknown:
         v = required(v, greater_equal(room, np.int64(0)), (length,), Descriptor("ShapeError", text))
     inner = part_of(w.shape[0], count) if count > 1 else w.shape[0]
-    kernel = swapped(_grouped(w, 0, count, inner), 1, 2)
+    kernel = swapped(grouped(w, 0, count, inner), 1, 2)
     begins = [-a for a, _ in pairs]
     backwards = tuple(-d for d in dilations)
     y = convolution(
-        _grouped(v, 1, count, inner), kernel, (1,) * axes, backwards, strides, begins, sizes,
+        grouped(v, 1, count, inner), kernel, (1,) * axes, backwards, strides, begins, sizes,
     )  # fmt: skip
     y = reshape(y, (y.shape[0], multiply_lengths(w.shape[1], count), *y.shape[LEAD:]))
     return images.back(with_bias(what, y, bias))

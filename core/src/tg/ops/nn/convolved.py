@@ -39,21 +39,10 @@ if TYPE_CHECKING:
 LEAD: Final = 3  # axes of the op in front of those of windows: batch, groups, channels
 
 
-@final
-class Convolution(Op):
-    """The products of a kernel with the windows of images, summed over channels and positions of the window.
+class Windowed(Op):
+    """Products of a kernel with windows of images, of whatever dtypes: fields, shapes, and the form as a product.
 
-    y[n, g, o, p] is the sum over c and k of w[g, o, c, k] * x[n, g, c, q] with q * spread = p * strides + k * dilations
-    - before along each axis of windows. Where no such q is a position of x nothing is added, or w times 0: which of the
-    two is up to the backend, and shows where w is not finite. The kernel is not flipped. Operands after the kernel are
-    the entries that are None in `before`, then in `sizes`: int64 scalars.
-
-    Shapes:
-        x (n, g, c, l...), w (g, o, c, k...) -> y (n, g, o, sizes...)
-    Dtypes:
-        operands of one dtype, which the result has; 16 bits are added up in 32.
-    Raises:
-        ShapeError: groups or channels differ, or a size is below 0.
+    `strides`, `dilations`, `spread`, `before` and `sizes` are those of `Convolution`.
     """
 
     strides: tuple[int, ...]
@@ -76,37 +65,37 @@ class Convolution(Op):
         split = self.before.count(None)
         return merge_sizes(self.before, rest[:split]), merge_sizes(self.sizes, rest[split:])
 
-    def infer(self, x: TensorType, w: TensorType, *rest: Any) -> tuple[TensorType, ...]:
-        """Groups and channels agree; lengths of windows are the sizes."""
+    def result_shape(self, what: str, x: TensorType, w: TensorType, rest: Sequence[Any]) -> tuple[Any, ...]:
+        """Groups and channels agree; lengths of windows are the sizes.
+
+        Raises:
+            ShapeError: they do not, or ranks are not those of the fields.
+        """
         axes = len(self.strides)
         if {len(x.shape), len(w.shape)} != {LEAD + axes} or not all(
             len(field) == axes for field in (self.dilations, self.spread, self.before, self.sizes)
         ):
             raise ShapeError(
-                message(f"convolution: ranks: x has {len(x.shape)}, w has {len(w.shape)}, needed {LEAD + axes}")
+                message(f"{what}: ranks: x has {len(x.shape)}, w has {len(w.shape)}, needed {LEAD + axes}")
             )
-        if x.dtype != w.dtype:
-            raise DtypeError(message(f"convolution: dtypes differ: x has {x.dtype}, w has {w.dtype}"))
-        groups = require_same(x.shape[1], w.shape[0], lambda: "convolution: groups")
-        require_same(x.shape[2], w.shape[2], lambda: "convolution: channels")
+        groups = require_same(x.shape[1], w.shape[0], lambda: f"{what}: groups")
+        require_same(x.shape[2], w.shape[2], lambda: f"{what}: channels")
         _, sizes = self.numbers(rest)
-        return (TensorType(x.dtype, (x.shape[0], groups, w.shape[1], *sizes)),)
+        return (x.shape[0], groups, w.shape[1], *sizes)
 
     def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
         """Sizes are at least 0."""
         return natural_checks(inputs[2 + self.before.count(None) :])
 
-    def perform(self, x: Array, w: Array, *rest: Array) -> tuple[Array, ...]:
-        """Windows of the padded images as a view, and a matrix product for each group."""
+    def arrays(self, x: Array, w: Array, rest: Sequence[Array]) -> tuple[Array, Array, tuple[int, ...]]:
+        """Kernels as rows and windows as columns, of each group, and the shape that their product is given."""
         before, sizes = ([int(n) for n in field] for field in self.numbers(rest))
         n, groups, channels = x.shape[:LEAD]
         outer, kernel = w.shape[1], w.shape[LEAD:]
-        work = np.dtype(numpy_dtype(in_float32(x.dtype.name)))
-        windows = self._windows(x.astype(work, copy=False), kernel, before, sizes)
+        windows = self._windows(x, kernel, before, sizes)
         count = channels * int(np.prod(kernel, dtype=np.int64))
         columns = windows.reshape(n, groups, count, int(np.prod(sizes, dtype=np.int64)))
-        y = np.matmul(w.astype(work, copy=False).reshape(groups, outer, count), columns)
-        return (np.asarray(y).reshape(n, groups, outer, *sizes).astype(x.dtype, copy=False),)
+        return w.reshape(groups, outer, count), columns, (n, groups, outer, *sizes)
 
     def _windows(self, x: Array, kernel: Sequence[int], before: Sequence[int], sizes: Sequence[int]) -> Array:
         """x[n, g, c, q] by n, g, c, k and p, 0 where there is no q."""
@@ -126,22 +115,75 @@ class Convolution(Op):
         pairs = range(LEAD, LEAD + 2 * axes)
         return np.transpose(x, (*own, *pairs[::2], *pairs[1::2]))
 
-    def expansion(self, *inputs: Variable) -> Variable:
-        """The windows gathered into columns, and a matrix product for each group."""
+    def as_product(self, inputs: Sequence[Variable]) -> tuple[Variable, Variable, tuple[Any, ...]]:
+        """Kernels as rows and gathered windows as columns, of each group, and the shape that their product is given.
+
+        Shapes:
+            -> (1, g, o, c * k), (n, g, c * k, sizes), (n, g, o, sizes...)
+        """
         x, w, *rest = inputs
         before, sizes = self.numbers([*map(size_value, rest)])
         n, groups, channels = x.shape[:LEAD]
         kernel = w.shape[LEAD:]
-        rows = reshape(w, (*w.shape[:2], product((channels, *kernel))))
+        rows = reshape(w, (1, *w.shape[:2], product((channels, *kernel))))
         columns = gathered(x, self._places(x, kernel, before, sizes))
         flat = reshape(columns, (n, groups, product((channels, *kernel)), product(sizes)))
-        return reshape(matmul(rows, flat), (n, groups, w.shape[1], *sizes))
+        return rows, flat, (n, groups, w.shape[1], *sizes)
 
     def _places(
         self, x: Variable, kernel: Sequence[Size], before: Sequence[Any], sizes: Sequence[Any]
     ) -> list[Variable]:
         fields = zip(x.shape[LEAD:], kernel, self.strides, self.dilations, self.spread, before, sizes, strict=True)
         return [places(*field) for field in fields]
+
+    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
+        """A batch of images joins theirs, one of kernels the outer channels, one of both the groups."""
+        x, w, *rest = inputs
+        tools.need_unbatched(self, batched[2:], "a place or a number of windows")
+        if not batched[1]:
+            y = self(_joined(x, 0), w, *rest)
+            return (reshape(y, (*x.shape[:2], *y.shape[1:])),)
+        if not batched[0]:
+            y = self(x, _joined(moveaxis(w, 0, 1), 1), *rest)
+            return (moveaxis(reshape(y, (*y.shape[:2], size, w.shape[2], *y.shape[LEAD:])), 2, 0),)
+        y = self(_joined(moveaxis(x, 0, 1), 1), _joined(w, 0), *rest)
+        return (moveaxis(reshape(y, (y.shape[0], size, w.shape[1], *y.shape[2:])), 1, 0),)
+
+
+@final
+class Convolution(Windowed):
+    """The products of a kernel with the windows of images, summed over channels and positions of the window.
+
+    y[n, g, o, p] is the sum over c and k of w[g, o, c, k] * x[n, g, c, q] with q * spread = p * strides + k * dilations
+    - before along each axis of windows. Where no such q is a position of x nothing is added, or w times 0: which of the
+    two is up to the backend, and shows where w is not finite. The kernel is not flipped. Operands after the kernel are
+    the entries that are None in `before`, then in `sizes`: int64 scalars.
+
+    Shapes:
+        x (n, g, c, l...), w (g, o, c, k...) -> y (n, g, o, sizes...)
+    Dtypes:
+        operands of one dtype, which the result has; 16 bits are added up in 32.
+    Raises:
+        ShapeError: groups or channels differ, or a size is below 0.
+    """
+
+    def infer(self, x: TensorType, w: TensorType, *rest: Any) -> tuple[TensorType, ...]:
+        """Groups and channels agree; lengths of windows are the sizes."""
+        shape = self.result_shape("convolution", x, w, rest)
+        if x.dtype != w.dtype:
+            raise DtypeError(message(f"convolution: dtypes differ: x has {x.dtype}, w has {w.dtype}"))
+        return (TensorType(x.dtype, shape),)
+
+    def perform(self, x: Array, w: Array, *rest: Array) -> tuple[Array, ...]:
+        """Windows of the padded images, and a matrix product for each group."""
+        work = np.dtype(numpy_dtype(in_float32(x.dtype.name)))
+        rows, columns, shape = self.arrays(x.astype(work, copy=False), w.astype(work, copy=False), rest)
+        return (np.asarray(np.matmul(rows, columns)).reshape(shape).astype(x.dtype, copy=False),)
+
+    def expansion(self, *inputs: Variable) -> Variable:
+        """The windows gathered into columns, and a matrix product for each group."""
+        rows, columns, shape = self.as_product(inputs)
+        return reshape(matmul(rows, columns), shape)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
@@ -186,19 +228,6 @@ class Convolution(Op):
         terms = ([] if dx is None else [self(dx, w, *rest)]) + ([] if dw is None else [self(x, dw, *rest)])
         return (add(*terms) if len(terms) == 2 else terms[0] if terms else None,)
 
-    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
-        """A batch of images joins theirs, one of kernels the outer channels, one of both the groups."""
-        x, w, *rest = inputs
-        tools.need_unbatched(self, batched[2:], "a place or a number of windows")
-        if not batched[1]:
-            y = self(_joined(x, 0), w, *rest)
-            return (reshape(y, (*x.shape[:2], *y.shape[1:])),)
-        if not batched[0]:
-            y = self(x, _joined(moveaxis(w, 0, 1), 1), *rest)
-            return (moveaxis(reshape(y, (*y.shape[:2], size, w.shape[2], *y.shape[LEAD:])), 2, 0),)
-        y = self(_joined(moveaxis(x, 0, 1), 1), _joined(w, 0), *rest)
-        return (moveaxis(reshape(y, (y.shape[0], size, w.shape[1], *y.shape[2:])), 1, 0),)
-
 
 def convolution(
     x: Variable,
@@ -209,10 +238,24 @@ def convolution(
     before: Sequence[Size],
     sizes: Sequence[Size],
 ) -> Variable:
-    """The op on lengths that are known or not."""
+    """`Convolution` on lengths that are known or not."""
+    return applied(Convolution, x, w, strides, dilations, spread, before, sizes)
+
+
+def applied(
+    kind: type[Windowed],
+    x: Variable,
+    w: Variable,
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    spread: Sequence[int],
+    before: Sequence[Size],
+    sizes: Sequence[Size],
+) -> Variable:
+    """An op on lengths that are known or not."""
     field, begins = _numbers(before)
     lengths, counts = _numbers(sizes)
-    op = Convolution(tuple(strides), tuple(dilations), tuple(spread), field, lengths)
+    op = kind(tuple(strides), tuple(dilations), tuple(spread), field, lengths)
     return op(x, w, *begins, *counts)  # type: ignore[no-any-return]
 
 
