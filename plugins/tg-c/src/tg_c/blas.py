@@ -43,17 +43,24 @@ __all__ = ["BLAS_DECLARATIONS", "COMPLEX_DECLARATIONS", "THREADS_DECLARATION", "
 
 _COMMON = f"""\
 #ifdef TG_NO_BLAS
-#define TG_PLAIN static
+#define TG_PLAIN static __attribute__((unused))
 #else /* hardly ever called: compiled in no time, for its size */
-#define TG_PLAIN static __attribute__((noinline, cold))
+#define TG_PLAIN static __attribute__((noinline, cold, unused))
 #endif
+#define TG_BLAS static __attribute__((unused))
 typedef long long tg_i64;
 enum {{ TG_ROW = 101, TG_COLUMN = 102, TG_AS_IS = 111, TG_TRANSPOSED = 112 }};
+#ifndef TG_ALONE
 TG_ONCE void *tg_blas[{len(TABLE) + 1}];
 __attribute__((weak)) void tg_bind(void *const *table) {{
   for (int i = 0; i < {len(TABLE) + 1}; i++) tg_blas[i] = table[i];
 }}
-static int tg_blas_fits(tg_i64 a, tg_i64 b, tg_i64 c, tg_i64 d, tg_i64 e, tg_i64 f) {{
+#elif defined TG_NO_BLAS
+static void *const tg_blas[{len(TABLE) + 1}] = {{0}};
+#else
+extern void *const tg_blas[{len(TABLE) + 1}];
+#endif
+TG_BLAS int tg_blas_fits(tg_i64 a, tg_i64 b, tg_i64 c, tg_i64 d, tg_i64 e, tg_i64 f) {{
   return ((a | b | c | d | e | f) >> 31) == 0;
 }}
 """
@@ -87,7 +94,7 @@ TG_PLAIN void tg_@pclear(tg_i64 m, tg_i64 n, @T *c, tg_i64 ldc) { /* as for the 
   for (tg_i64 i = 0; i < m; i++)
     for (tg_i64 j = 0; j < n; j++) c[i * ldc + j] = 0;
 }
-static void tg_@pgemm(int order, int ta, int tb, tg_i64 m, tg_i64 n, tg_i64 k, @T alpha, const @T *a, tg_i64 lda,
+TG_BLAS void tg_@pgemm(int order, int ta, int tb, tg_i64 m, tg_i64 n, tg_i64 k, @T alpha, const @T *a, tg_i64 lda,
                       const @T *b, tg_i64 ldb, @T beta, @T *c, tg_i64 ldc) {
   typedef void cblas(int, int, int, tg_i64, tg_i64, tg_i64, @T, const @T *, tg_i64, const @T *, tg_i64, @T, @T *,
                      tg_i64);
@@ -128,7 +135,7 @@ TG_PLAIN @T tg_@pdot_plain(tg_i64 n, const @T *x, tg_i64 incx, const @T *y, tg_i
   for (; i < n; i++, x += incx, y += incy) s0 += x[0] * y[0];
   return (s0 + s1) + (s2 + s3);
 }
-static @T tg_@pdot(tg_i64 n, const @T *x, tg_i64 incx, const @T *y, tg_i64 incy) {
+TG_BLAS @T tg_@pdot(tg_i64 n, const @T *x, tg_i64 incx, const @T *y, tg_i64 incy) {
   typedef @T cblas(tg_i64, const @T *, tg_i64, const @T *, tg_i64);
   typedef @T fortran(int *, const @T *, int *, const @T *, int *);
   if (n <= 0) return 0;
@@ -150,7 +157,7 @@ TG_PLAIN void tg_@pgemv_plain(int by_rows, tg_i64 nx, tg_i64 ny, @T alpha, const
       for (tg_i64 i = 0; i < ny; i++) first[i * incy] += s * a[l * lda + i];
     }
 }
-static void tg_@pgemv(int order, int ta, tg_i64 m, tg_i64 n, @T alpha, const @T *a, tg_i64 lda, const @T *x,
+TG_BLAS void tg_@pgemv(int order, int ta, tg_i64 m, tg_i64 n, @T alpha, const @T *a, tg_i64 lda, const @T *x,
                       tg_i64 incx, @T beta, @T *y, tg_i64 incy) {
   typedef void cblas(int, int, tg_i64, tg_i64, @T, const @T *, tg_i64, const @T *, tg_i64, @T, @T *, tg_i64);
   typedef void fortran(char *, int *, int *, @T *, const @T *, int *, const @T *, int *, @T *, @T *, int *);
@@ -194,7 +201,7 @@ TG_PLAIN void tg_@pgemm_plain(int ta, int tb, tg_i64 m, tg_i64 n, tg_i64 k, cons
     }
   }
 }
-static void tg_@pgemm(int ta, int tb, tg_i64 m, tg_i64 n, tg_i64 k, const @T *a, tg_i64 lda, const @T *b, tg_i64 ldb,
+TG_BLAS void tg_@pgemm(int ta, int tb, tg_i64 m, tg_i64 n, tg_i64 k, const @T *a, tg_i64 lda, const @T *b, tg_i64 ldb,
                       @T *c, tg_i64 ldc) {
   typedef void cblas(int, int, int, tg_i64, tg_i64, tg_i64, const @T *, const @T *, tg_i64, const @T *, tg_i64,
                      const @T *, @T *, tg_i64);

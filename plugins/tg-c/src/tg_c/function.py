@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 from tg.backend import TensorType, is_complex, taken
 from tg_c.blas import CBlas, CLapack
 from tg_c.division import Division, driver, functions
+from tg_c.frames import frame, valued
 from tg_c.interrupts import INTERRUPTED, LEFT
 from tg_c.kernel import Kernel
 from tg_c.lanes import by_text
 from tg_c.lengths import FORMS
+from tg_c.machine import blas
 from tg_c.memory import CMemory
 from tg_c.pieces import Local, in_pieces
 from tg_c.prelude import Element
@@ -21,7 +23,7 @@ from tg_c.site import Site
 from tg_c.steps import FAILED, SharedSteps
 from tg_c.text import INDENT, initializer, literal
 from tg_c.transforms import CTransforms
-from tg_native.calls.blas import NO_BLAS, blas
+from tg_native.calls.blas import NO_BLAS
 from tg_native.calls.transforms import transforms
 from tg_native.graphs import function as graphs
 from tg_native.graphs.failure import Failure
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tg.backend import Constant, FrozenGraph, Length, Node, Op
+    from tg_c.frames import Frame
     from tg_c.program import Unit
     from tg_native.graphs.steps import Steps
     from tg_native.loops import kernel as loops
@@ -77,6 +80,9 @@ class GraphFunction(graphs.GraphFunction):
         self.scalars: dict[int, Local] = {}  # by the lines that declare them
         self.slots: dict[str, Slot] = {}  # by the texts of their pointers
         self.memory = CMemory(self.lines, self.length, lambda condition: self.require(condition, Failure.MEMORY))
+        self.memory.has_arena = unit.has_arena
+        self.calls: list[tuple[str, Sequence[str]]] = []  # of functions of inner graphs: names, and arguments
+        self.frame: Frame | None = None
         self._counter = itertools.count(1)
         self._ways_out: list[str] = []  # of the loops over steps that are open
 
@@ -87,14 +93,20 @@ class GraphFunction(graphs.GraphFunction):
         heap = len(self.memory.heap)
         leaves = any(self.leaves in line for line in body)
         ticks = self.unit.ticks if self.is_main and not self.plans else None
+        drop = [f"for (i64 k = 0; k < {heap}; k++) tg_drop(heap[k]);"] if heap else []
+        if self.unit.has_arena:
+            self.frame = frame(self, [(self.unit.written[name], arguments) for name, arguments in self.calls])
+            drop = [*self.frame.end] if self.frame is not None else []
+            self.before += [self.frame.text] if self.frame is not None else []
         begin = [
             *(["i64 code = 0;"] if leaves else []),
+            *(self.frame.begin if self.frame is not None else ()),
             *([ticks.begin] if ticks is not None else []),
             *self.memory.frames,
             *([f"void *heap[{heap}] = {{0}};"] if heap else []),
         ]
         end = [
-            *([f"for (i64 k = 0; k < {heap}; k++) tg_drop(heap[k]);"] if heap else []),
+            *drop,
             *([ticks.end] if ticks is not None else []),
             "return code;" if leaves else "return 0;",
         ]
@@ -254,7 +266,8 @@ class GraphFunction(graphs.GraphFunction):
 
     def leave_if_uncounted(self, item: int, lengths: Sequence[str], *, empty_only: bool) -> None:
         code = f"(code = tg_uncounted({item}, {len(lengths)}, (const i64[]){{{', '.join(lengths)}}}))"
-        is_empty = f"!({' && '.join(lengths)}) && " if empty_only else ""
+        unknown = [n for n in lengths if not n.isdigit()]
+        is_empty = f"!({' && '.join(unknown or lengths)}) && " if empty_only and "0" not in lengths else ""
         self.line(f"if ({is_empty}{code}) goto done;")
 
     # --- values ------------------------------------------------------------------------------------------------------
@@ -406,10 +419,13 @@ class GraphFunction(graphs.GraphFunction):
     def called(self, graph: FrozenGraph, arguments: Sequence[tuple[str, str]], status: str | None) -> str:
         name, code = self.unit.function(graph), self.fresh("code")
         argument_list = ", ".join(("data", *(text for _, text in arguments), status or "0"))
+        self.calls.append((name, [text for _, text in arguments]))
         self.line(f"const i64 {code} = {name}({argument_list});")
         return code
 
     def handed_over(self, dtype: str, size: str, place: str) -> str:
+        if self.unit.has_arena:
+            raise valued(self)
         self.require(f"*{place} = tg_take({size})", Failure.MEMORY)
         return self.pointer(dtype, f"*{place}", const="")
 

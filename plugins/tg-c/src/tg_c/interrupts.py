@@ -7,6 +7,7 @@ from typing import Final
 # An interrupt that is there is told again, for Python to handle it once it is back. A thread that Python does not know
 # is none of those that handle signals, and must not wait for the lock: whoever has it may wait for the thread.
 INTERRUPTED: Final = """\
+#ifndef TG_ALONE
 long time(long *);
 void *PyGILState_GetThisThreadState(void);
 int PyGILState_Ensure(void), PyOS_InterruptOccurred(void);
@@ -20,7 +21,10 @@ static __attribute__((noinline, cold)) int tg_interrupted(i64 *asked) {
   PyGILState_Release(before);
   return is_interrupted;
 }
+#endif
 """
+UNASKED: Final = "#define tg_interrupted(asked) ((void)(asked), 0)"
+"""What a unit without Python has in its place."""
 LEFT: Final = """\
 static __attribute__((noinline, cold)) int tg_left(i64 *left, i64 *asked) {
   if (__atomic_load_n(left, __ATOMIC_RELAXED)) return 1;

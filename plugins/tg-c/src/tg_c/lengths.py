@@ -28,17 +28,18 @@ FORMS: Final = {
 """The words of `tg_native.graphs.lengths`; what they are said of are names, calls, numbers in brackets, or products."""
 
 FUNCTIONS: Final = """\
-static inline i64 tg_length_min(i64 a, i64 b) { return a < b ? a : b; }
-static inline i64 tg_length_max(i64 a, i64 b) { return a > b ? a : b; }
-static inline i64 tg_length_broadcast(i64 a, i64 b) { return a == 1 ? b : a; }
-static inline i64 tg_length_floor(i64 a, i64 b) {
+#define TG_LENGTH static inline __attribute__((unused))
+TG_LENGTH i64 tg_length_min(i64 a, i64 b) { return a < b ? a : b; }
+TG_LENGTH i64 tg_length_max(i64 a, i64 b) { return a > b ? a : b; }
+TG_LENGTH i64 tg_length_broadcast(i64 a, i64 b) { return a == 1 ? b : a; }
+TG_LENGTH i64 tg_length_floor(i64 a, i64 b) {
   if (b == 0 || b == -1) return b ? -a : 0;
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
-static inline i64 tg_length_mod(i64 a, i64 b) { return b == 0 ? 0 : a - b * tg_length_floor(a, b); }
+TG_LENGTH i64 tg_length_mod(i64 a, i64 b) { return b == 0 ? 0 : a - b * tg_length_floor(a, b); }
 #define TG_LONGEST (1LL << 62)
 /* Whether int64 holds a polynomial that is no longer than lengths are: what it made of it is near what float64 did. */
-static inline b8 tg_length_fits(i64 wrapped, f64 rounded) {
+TG_LENGTH b8 tg_length_fits(i64 wrapped, f64 rounded) {
   const f64 apart = rounded - (f64)wrapped;
   return wrapped <= TG_LONGEST && wrapped >= -TG_LONGEST && apart < 0x1p62 && apart > -0x1p62;
 }

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 @final
 class CMemory(Memory):
-    """Hands out the buffers of one C function."""
+    """Hands out the buffers of one C function, on the heap or, if it `has_arena`, in its frame (`tg_c.frames`)."""
+
+    has_arena = False
 
     def times(self, size: str, length: str) -> str:
         return f"tg_times({size}, {length})"
@@ -25,10 +27,13 @@ class CMemory(Memory):
         return f"heap[{place}]"
 
     def taken(self, name: str, size: str) -> None:
-        self.need(f"{name} = tg_take({size})")
+        if self.has_arena:
+            self.lines.append(f"{name} = base + at{name.removeprefix('heap')};")
+        else:
+            self.need(f"{name} = tg_take({size})")
 
     def dropped(self, name: str) -> str:
-        return f"tg_drop({name}), {name} = 0;"
+        return f"{name} = 0;" if self.has_arena else f"tg_drop({name}), {name} = 0;"
 
     def there(self, buffer: Buffer) -> str:
         return f"&{buffer.name}"

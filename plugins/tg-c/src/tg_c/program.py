@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, Literal, final
 
 from tg_c import objects
 from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS, fortran
 from tg_c.compiler import level_for
 from tg_c.division import driver
+from tg_c.frames import ARENA
 from tg_c.function import GraphFunction
+from tg_c.interrupts import UNASKED
 from tg_c.lengths import FUNCTIONS, UNCOUNTED
-from tg_c.machine import vector_symbol
+from tg_c.machine import blas, vector_symbol
 from tg_c.objects import Loop
 from tg_c.prelude import Prelude
 from tg_c.text import TYPEDEFS, comment
 from tg_c.ticks import DECLARATIONS
 from tg_c.written import Program
-from tg_native.calls.blas import NO_BLAS, blas
+from tg_native.calls.blas import NO_BLAS
 from tg_native.calls.interface import interface_of
 from tg_native.graphs import unit as graphs
 from tg_native.graphs.failure import STATUS
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from tg_c.kernel import Kernel
     from tg_c.ticks import Ticks
 
+Memory = Literal["process", "arena", "malloc"]
+"""Memory of calls: that of the process that runs Python; for units without it an arena of the caller's, or malloc."""
 KEYWORDS: Final = """\
 auto break case char const continue default do double else enum extern float for goto if inline int long register
 restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
@@ -48,34 +52,43 @@ C: Final = Language(
 MEMORY: Final = """\
 #define TG_CALLED static __attribute__((noinline, unused))
 #define TG_PURE static __attribute__((noinline, const, unused))
-void *malloc(unsigned long);
+void *malloc(__SIZE_TYPE__);
 void free(void *);
+#ifndef TG_ALONE
 TG_ONCE void *(*tg_lender)(void *, unsigned long long);
 TG_ONCE void (*tg_taker)(void *, void *, unsigned long long);
 __attribute__((weak)) void tg_lend(void *lender, void *taker) { tg_lender = lender, tg_taker = taker; }
+#endif
 /* Memory at a multiple of 64 bytes; 0 if there is none, or if the count of the bytes overflowed. */
 #ifdef __SANITIZE_ADDRESS__ /* not a byte more, so that passing an end is seen */
-int posix_memalign(void **, unsigned long, unsigned long);
+int posix_memalign(void **, __SIZE_TYPE__, __SIZE_TYPE__);
 TG_CALLED void *tg_take(i64 size) {
   void *start;
-  return size < 0 || posix_memalign(&start, 64, (unsigned long)size) ? 0 : start;
+  return size < 0 || posix_memalign(&start, 64, (__SIZE_TYPE__)size) ? 0 : start;
 }
 TG_CALLED void tg_drop(void *start) { free(start); }
 #else
 TG_CALLED void *tg_take(i64 size) {
   if (size < 0) return 0;
+#ifndef TG_ALONE
   if (size >= 1 << 20 && tg_lender) return tg_lender(0, size);
-  char *base = malloc((unsigned long)size + 128);
+#endif
+  char *base = malloc((__SIZE_TYPE__)size + 128);
   if (!base) return 0;
-  char *start = (char *)(((unsigned long)base + 127) & ~63UL);
+  char *start = (char *)(((__SIZE_TYPE__)base + 127) & ~(__SIZE_TYPE__)63);
   ((void **)start)[-1] = base;
   return start;
 }
 TG_CALLED void tg_drop(void *start) {
   if (!start) return;
   void *const base = ((void **)start)[-1];
-  if (base) free(base);
-  else tg_taker(0, start, 0); /* what was lent has 0 there */
+#ifndef TG_ALONE
+  if (!base) { /* what was lent has 0 there */
+    tg_taker(0, start, 0);
+    return;
+  }
+#endif
+  free(base);
 }
 #endif
 TG_PURE i64 tg_times(i64 a, i64 b) {
@@ -93,8 +106,10 @@ class Unit(graphs.Unit):
     more = "/* The whole unit has {count:,} lines: source(full=True). */"
     ticks: Ticks | None
 
-    def __init__(self, request: Request, ticks: Ticks | None = None) -> None:
+    def __init__(self, request: Request, ticks: Ticks | None = None, memory: Memory = "process") -> None:
         super().__init__(request, ticks)
+        self.memory, self.has_arena = memory, memory == "arena"
+        self.written: dict[str, GraphFunction] = {}  # by their names
         self.threads = int(request.options.threads)
         self.prelude = Prelude(None if request.options.accuracy == "strict" else vector_symbol)
         self._kernels: dict[str, str] = {}
@@ -109,7 +124,8 @@ class Unit(graphs.Unit):
     # --- what rules and functions ask for --------------------------------------------------------------------------
 
     def graph_function(self, graph: FrozenGraph, name: str, *, is_main: bool, plans: bool = False) -> GraphFunction:
-        return GraphFunction(self, graph, name, is_main=is_main, plans=plans)
+        function = self.written[name] = GraphFunction(self, graph, name, is_main=is_main, plans=plans)
+        return function
 
     def kernel(self, kernel: Kernel) -> str:
         """The name of a loop: one for equal bodies."""
@@ -153,7 +169,8 @@ class Unit(graphs.Unit):
         before = [
             TYPEDEFS,
             objects.WHOLE,
-            MEMORY,
+            *(["#define TG_ALONE", UNASKED] if self.memory != "process" else []),
+            ARENA if self.has_arena else MEMORY,
             *(() if self.ticks is None else (DECLARATIONS,)),
             FUNCTIONS,
             UNCOUNTED,
@@ -164,7 +181,11 @@ class Unit(graphs.Unit):
             *(f"TG_ONCE {WORDS[d]} {name}[] = {{{text}}};" for (d, text), name in self._tables.items()),
             "",
         ]
-        rest = [*self._drivers, *texts, _run(graph, main.outputs.planned), _plan(graph), ""]
+        data = f"inputs + {graph.arity + self.has_arena}"  # behind the arena, if there is one
+        entries = [_run(graph, main.outputs.planned, data)]
+        entries += [_frame(graph, self.written[NAMES["run"]])] if self.has_arena else []
+        entries += [_plan(graph, data)] if self.memory == "process" or needs_plan(graph) else []
+        rest = [*self._drivers, *texts, *entries, ""]
         statements = sum(part.count("\n") for part in (*self._kernels, *texts))
         repeats = len(texts) > 1  # what an inner graph does is done again and again
         level, streams = level_for(statements, repeats=repeats), self._streams and not repeats
@@ -212,9 +233,9 @@ class Unit(graphs.Unit):
         return text[1:]
 
 
-def _run(graph: FrozenGraph, planned: Mapping[int, Sequence[str]]) -> str:
+def _run(graph: FrozenGraph, planned: Mapping[int, Sequence[str]], data: str) -> str:
     inputs, at = _input_arguments(graph)
-    arguments = [f"inputs + {graph.arity}", *inputs]
+    arguments = [data, *inputs]
     for k in range(len(graph.outputs)):
         arguments.append(f"outputs[{k}]")
         for _ in planned.get(k, ()):
@@ -223,11 +244,23 @@ def _run(graph: FrozenGraph, planned: Mapping[int, Sequence[str]]) -> str:
     return _entry("tg_run", "void *const *outputs", NAMES["run"], arguments)
 
 
-def _plan(graph: FrozenGraph) -> str:
+def _plan(graph: FrozenGraph, data: str) -> str:
     if not needs_plan(graph):
         return "i64 tg_plan(const void *const *inputs, const i64 *dims, i64 *out_dims, i64 *status) { return 0; }"
     inputs, _ = _input_arguments(graph)
-    return _entry("tg_plan", "i64 *out_dims", NAMES["plan"], [f"inputs + {graph.arity}", *inputs, "out_dims"])
+    return _entry("tg_plan", "i64 *out_dims", NAMES["plan"], [data, *inputs, "out_dims"])
+
+
+def _frame(graph: FrozenGraph, main: GraphFunction) -> str:
+    """The entry that tells how many bytes of an arena a call needs."""
+    layout = main.frame
+    if layout is None:
+        return "i64 tg_frame(const i64 *dims) { return 0; }"
+    own = set(layout.lengths)
+    places = [f"d{k}a{a}" for k, t in enumerate(graph.input_types) for a in range(t.ndim)]
+    lengths = ", ".join(("at", *(f"dims[{at}]" for at, name in enumerate(places) if name in own)))
+    head = f"i64 tg_frame(const i64 *dims) {{\n  i64 at[{layout.places + 1}];"
+    return f"{head}\n  return {layout.name}_frame({lengths});\n}}"
 
 
 def _comment(place: str) -> str:

@@ -27,7 +27,9 @@ typedef struct { u16 bits; } f16;
 typedef struct { u16 bits; } bf16;
 typedef float _Complex c64;
 typedef double _Complex c128;
+#ifndef TG_ONCE
 #define TG_ONCE __attribute__((weak, visibility("hidden")))
+#endif
 #ifdef __clang__ /* which knows no array of any length, and lets an asm that reads memory read all */
 #define TG_ANY 1
 #else
