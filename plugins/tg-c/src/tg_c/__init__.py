@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from tg import OptionError
-from tg.backend import DTYPES, Backend, RuleProtocol, hookimpl, message, option
+from tg.backend import DTYPES, Backend, Exporter, RuleProtocol, hookimpl, message, option
 
 if TYPE_CHECKING:
     from tg.backend import Rewrites, Rules
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from tg_c.printed import Printed
     from tg_c.templates import Expression, Inline
 
-__all__ = ["PROTOCOL", "CFunction", "Expression", "Inline", "Options", "Printed"]
+__all__ = ["PROTOCOL", "CFunction", "ExportOptions", "Expression", "Inline", "Options", "Printed"]
 
 _HOMES = {"CFunction": "foreign", "Expression": "templates", "Inline": "templates", "Printed": "printed"}
 """What authors of rules import, loaded at first use."""
 PROTOCOL = RuleProtocol("source", 1)
+LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 REFUSES = {
     "device": "units of C run on the processor; backends jax, torch and mlx run on others",
     "preallocate": "memory is the system's, taken by calls as they need it; memory= limits what a call may take",
@@ -54,6 +55,30 @@ class Options:
             raise OptionError(message(f"backend 'c': option optimize: found {self.optimize}, needed 0 to 3"))
         if self.threads < 1:
             raise OptionError(message(f"backend 'c': option threads: found {self.threads}, needed at least 1"))
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """The options of `tg.export(…, format="c")`."""
+
+    levels: tuple[str, ...] = option(
+        ("x86-64-v2",), 'levels of instructions besides the base\'s, chosen at run time: "x86-64-v3", "x86-64-v4"'
+    )
+    weights: Literal["auto", "inside", "file"] = option(
+        "auto", "where arrays are that the function holds: in the library, or in a file; 'auto': by their size"
+    )
+    blas: Literal["none", "openblas", "mkl", "accelerate"] = option(
+        "none", "the library of products and decompositions; 'none': loops of the library's own"
+    )
+    memory: Literal["arena", "malloc"] = option("arena", "the memory of a call: the caller's, or the system's")
+    accuracy: Literal["fast", "strict"] = option("fast", "mathematics by vectors; 'strict': libm's own results")
+
+    def __post_init__(self) -> None:
+        """Refuse levels that there are not."""
+        unknown = [level for level in self.levels if level not in LEVELS]
+        if unknown:
+            text = f"format 'c': levels: found {unknown[0]!r}, needed some of {', '.join(LEVELS)}"
+            raise OptionError(message(text))
 
 
 @hookimpl
@@ -99,6 +124,16 @@ def tg_rewrites(backend: str | None) -> Rewrites | None:
     from tg_c.lower import LOOPS
 
     return LOOPS.rewrites()
+
+
+@hookimpl
+def tg_exports(format: str) -> Exporter | None:
+    """The writer of C libraries."""
+    if format != "c":
+        return None
+    return Exporter(
+        "c", distribution="tg-c", writer="tg_c.export:write", options=ExportOptions, requires=("tg-native",)
+    )
 
 
 def __getattr__(name: str) -> Any:

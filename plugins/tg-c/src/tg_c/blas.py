@@ -294,10 +294,10 @@ def fortran(name: str) -> str:
     """
     taken_by = signature(name)
     places = list(enumerate(taken_by))
-    kinds = {"f": "char f", "n": "tg_i64 n", "p": "void *p", "w": "void *w"}
+    kinds = {"f": "char f", "n": "tg_i64 n", "p": "const void *p", "w": "void *w"}
     taken = ", ".join(f"{kinds[kind]}{k}" for k, kind in places if kind in kinds)
     ctype = {"d": "double", "s": "float", "z": "double _Complex", "c": "float _Complex"}[name[0]]
-    shared = {"f": "&f{}", "p": "p{}", "w": "w{}", "1": "&one", "0": "(void *)0"}
+    shared = {"f": "&f{}", "p": "(void *)p{}", "w": "w{}", "1": "&one", "0": "(void *)0"}
     slot = f"tg_blas[{TABLE.index(name) + 1}]"
 
     def call(forms: Mapping[str, str], lengths: int) -> str:

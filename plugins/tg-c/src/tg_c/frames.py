@@ -124,11 +124,11 @@ def _dropped(lines: Sequence[str | None], statement: str) -> int:
 
 def _inner(callee: GraphFunction, arguments: Sequence[str]) -> tuple[Frame, str]:
     """A call's frame, and the arguments of the function that lays it out."""
-    found = callee.frame
-    assert found is not None
+    layout = callee.frame
+    assert layout is not None
     names = (parameter.rpartition(" ")[2].lstrip("*") for parameter in callee.parameters[1:])
     texts = dict(zip(names, arguments, strict=False))
-    return found, ", ".join(("room", *(texts[name] for name in found.lengths)))
+    return layout, ", ".join(("room", *(texts[name] for name in layout.lengths)))
 
 
 def _laid_out(slots: Sequence[Slot]) -> tuple[Mapping[int, int], int, list[list[int]]]:
@@ -184,20 +184,20 @@ def _sliced(function: GraphFunction, used: set[str]) -> tuple[tuple[str, ...], l
         if line is not None and (match := _DEFINITION.fullmatch(line))
     ]
     defined = {name: right for name, _, right in definitions}
-    wanted, stack, found = set[str](), [*used], set[str]()
+    wanted, stack, names = set[str](), [*used], set[str]()
     own = {"at", "own", "inner", "room", "const", "i64", "return"}
     while stack:
         name = stack.pop()
-        if name in found or name in own or _is_frames(name):
+        if name in names or name in own or _is_frames(name):
             continue
-        found.add(name)
+        names.add(name)
         if name in lengths:
             wanted.add(name)
         elif name in defined and not re.search(r"[\[*&]\s*[A-Za-z_(]", defined[name].replace(" * ", " x ")):
             stack += _NAME.findall(defined[name])
         else:
             raise valued(function)
-    before = [line for name, line, _ in definitions if name in found]
+    before = [line for name, line, _ in definitions if name in names]
     return tuple(name for name in lengths if name in wanted), before
 
 

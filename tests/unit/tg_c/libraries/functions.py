@@ -1,0 +1,104 @@
+"""Functions to export, each with an example: a posterior, a recurrence, linear algebra, draws, a training step."""
+
+import numpy as np
+
+import tg
+
+
+def small():
+    """Run-time lengths, a number, a check that can fail, and results of three ranks."""
+    n = tg.dim("n")
+    x, w, scale = tg.matrix("x", shape=(n, 3)), tg.vector("w", shape=(3,)), tg.scalar("scale")
+    gram = x.T @ x
+    outputs = {"total": tg.sum(tg.exp(x @ w)) * scale, "waves": tg.sin(x) * 2, "factor": tg.linalg.cholesky(gram)}
+    f = tg.function([x, w, scale], outputs, backend="perform", name="small")
+    return f, {"x": _normal(7, 3), "w": np.array([0.1, -0.2, 0.3]), "scale": 2.0}
+
+
+def posterior():
+    """The log-density of a hierarchical model, and its gradient."""
+    n, counties = tg.dim("n"), tg.dim("counties")
+    y, floor = tg.vector("y", shape=(n,)), tg.vector("floor", shape=(n,))
+    county = tg.tensor("county", "int64", (n,))
+    a, mu, b, log_sigma = tg.vector("a", shape=(counties,)), tg.scalar("mu"), tg.scalar("b"), tg.scalar("log_sigma")
+    apart = (y - a[county] - b * floor) / tg.exp(log_sigma)
+    density = -0.5 * tg.sum(apart**2) - log_sigma * y.shape[0] - 0.5 * tg.sum((a - mu) ** 2) - mu**2 / 200
+    gradient = tg.grad(density, [a, mu, b, log_sigma])
+    outputs = {"density": density, **dict(zip(("da", "dmu", "db", "dlog_sigma"), gradient, strict=True))}
+    f = tg.function([y, floor, county, a, mu, b, log_sigma], outputs, name="radon")
+    places = np.random.default_rng(1).integers(0, 5, (2, 40))
+    return f, [_normal(40), places[0] % 2 * 1.0, places[1], _normal(5), 0.1, 0.2, 0.3]
+
+
+def recurrence():
+    """A loop over steps whose number is known at run time, with its gradient."""
+    steps = tg.dim("steps")
+    xs, w, start = tg.matrix("xs", shape=(steps, 4)), tg.matrix("w", shape=(4, 4)), tg.vector("start", shape=(4,))
+
+    def step(h, x):
+        h = tg.tanh(h @ w + x)
+        return h, h
+
+    last, all_of_them = tg.scan(step, start, xs)
+    outputs = {"last": last, "steps": all_of_them, "dw": tg.grad(tg.sum(all_of_them**2), w)}
+    f = tg.function([xs, w, start], outputs, name="recurrence")
+    return f, {"xs": _normal(9, 4), "w": _normal(4, 4), "start": np.zeros(4)}
+
+
+def systems():
+    """A factor, a system of equations and a product, beyond the size of plain loops."""
+    n = tg.dim("n")
+    a, b = tg.matrix("a", shape=(n, n)), tg.vector("b", shape=(n,))
+    positive = a @ a.T + tg.eye(a.shape[0])
+    outputs = {"l": tg.linalg.cholesky(positive), "x": tg.linalg.solve(positive, b), "square": a @ a}
+    return tg.function([a, b], outputs, name="systems"), {"a": _normal(50, 50), "b": _normal(50)}
+
+
+def draws():
+    """Random numbers from a key."""
+    n = tg.dim("n")
+    key, x = tg.tensor("key", "uint32", (2,)), tg.vector("x", shape=(n,))
+    outputs = {"z": tg.random.normal(key, shape=x.shape) + x, "i": tg.random.integers(key, 0, 10, shape=x.shape)}
+    return tg.function([key, x], outputs, name="draws"), {"key": np.array([1, 2], np.uint32), "x": _normal(11)}
+
+
+def training():
+    """A step of stochastic gradient descent, whose weights are the state, and whose rate is a weight."""
+    batch = tg.dim("batch")
+    x, labels = tg.matrix("x", "float32", shape=(batch, 20)), tg.tensor("labels", "int64", (batch,))
+    rng = np.random.default_rng(3)
+    w1, w2 = (tg.shared(rng.normal(size=s).astype("float32") / 5, n) for n, s in (("w1", (20, 32)), ("w2", (32, 5))))
+    bias, rate = tg.shared(np.zeros(32, "float32"), "bias"), tg.shared(np.float32(0.1), "rate")
+    scores = tg.maximum(x @ w1 + bias, 0) @ w2
+    chances = scores - tg.logsumexp(scores, axis=1, keepdims=True)
+    loss = -tg.mean(tg.take_along_axis(chances, labels[:, None], axis=1))
+    held = [w1, bias, w2]
+    updates = {w: w - rate * g for w, g in zip(held, tg.grad(loss, held), strict=True)}
+    f = tg.function([x, labels], {"loss": loss}, updates=updates, name="training")
+    return f, {"x": _normal(16, 20).astype("float32"), "labels": rng.integers(0, 5, 16)}
+
+
+def dtypes():
+    """Results of the kinds of dtypes, and arrays without elements."""
+    n = tg.dim("n")
+    x = tg.vector("x", shape=(n,))
+    z = tg.tensor("z", "complex128", (n,))
+    outputs = {
+        "half": tg.cast(x, "float16"),
+        "brain": tg.cast(x, "bfloat16"),
+        "single": tg.cast(x, "float32"),
+        "truth": x > 0,
+        "small": tg.cast(x * 10, "int8"),
+        "unsigned": tg.cast(abs(x) * 1e9, "uint64"),
+        "z": z * z + x,
+        "none": x[:0],
+    }
+    f = tg.function([x, z], outputs, name="dtypes")
+    return f, {"x": _normal(9), "z": _normal(9) + 1j * _normal(9)}
+
+
+ALL = (small, posterior, recurrence, systems, draws, training, dtypes)
+
+
+def _normal(*shape):
+    return np.random.default_rng(0).normal(size=shape)
