@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -52,12 +53,16 @@ def test_libraries_build_without_warnings_and_give_their_golden_values(make, com
 @every
 def test_libraries_run_as_webassembly(make, tmp_path):
     needs("emcc", "node")
+    (tmp_path / "empty.c").write_text("int main(void) { return 0; }")
+    empty = ["emcc", "-O2", tmp_path / "empty.c", "-o", tmp_path / "empty.js"]
+    if subprocess.run(empty, capture_output=True, check=False).returncode:
+        pytest.skip("emcc lacks parts of its own")
     folder = exported(make, tmp_path, weights="inside")
     name, script = folder.name, tmp_path / "main.js"
     text = (folder / "CMakeLists.txt").read_text()
     flags = re.search(rf"^set\({name}_flags (.*)\)$", text, re.MULTILINE)[1].split()
     files = sorted(folder.glob("*.c"))
-    run("emcc", "-std=gnu11", "-O2", "-msimd128", *flags, *STRICT, *files, "-o", script, "-lm")
+    run("emcc", "-std=gnu11", "-O2", "-msimd128", "-sSINGLE_FILE=1", *flags, *STRICT, *files, "-o", script, "-lm")
     assert "gives the golden values" in run("node", script)
 
 

@@ -61,13 +61,17 @@ int @name_level(void) { return 0; }
 
 QUIET: Final = """\
 /* The unit leaves it to compilers to drop what it does not need, and to see that each number is set before it is read:
-   gcc does not see it of those that the first round of a loop sets. */
+   gcc does not see it of those that the first round of a loop sets. Functions of several loops take pointers to what
+   some of these may not write. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wunused-label"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wunused-variable"
-#ifndef __clang__
+#ifdef __clang__
+#pragma GCC diagnostic ignored "-Wincompatible-pointer-types-discards-qualifiers"
+#else
+#pragma GCC diagnostic ignored "-Wdiscarded-qualifiers"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 """
