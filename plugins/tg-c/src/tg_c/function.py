@@ -14,7 +14,7 @@ from tg_c.interrupts import INTERRUPTED, LEFT
 from tg_c.kernel import Kernel
 from tg_c.lanes import by_text
 from tg_c.lengths import FORMS
-from tg_c.machine import blas
+from tg_c.machine import blas, has_transforms
 from tg_c.memory import CMemory
 from tg_c.pieces import Local, in_pieces
 from tg_c.prelude import Element
@@ -24,7 +24,6 @@ from tg_c.steps import FAILED, SharedSteps
 from tg_c.text import INDENT, initializer, literal
 from tg_c.transforms import CTransforms
 from tg_native.calls.blas import NO_BLAS
-from tg_native.calls.transforms import transforms
 from tg_native.graphs import function as graphs
 from tg_native.graphs.failure import Failure
 from tg_native.kernels.dtypes import PARTS, WORDS
@@ -414,7 +413,7 @@ class GraphFunction(graphs.GraphFunction):
         return CLapack(self.unit, dtype)
 
     def transforms(self, dtype: str) -> CTransforms | None:
-        return CTransforms(self.unit, dtype) if transforms() else None
+        return CTransforms(self.unit, dtype) if has_transforms() else None
 
     def called(self, graph: FrozenGraph, arguments: Sequence[tuple[str, str]], status: str | None) -> str:
         name, code = self.unit.function(graph), self.fresh("code")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from tg_c.compiler import macros
 from tg_native.calls import blas as processes
 from tg_native.calls.libmvec import LIBMVEC, symbol_of
+from tg_native.calls.transforms import transforms
 from tg_native.kernels.dtypes import item_size
 
 if TYPE_CHECKING:
@@ -54,6 +55,11 @@ def instructions() -> frozenset[str]:
     """The names of the macros that say which instructions the machine has."""
     target = _TARGET.get()
     return macros() if target is None else target.macros
+
+
+def has_transforms() -> bool:
+    """Whether units can call the loops of `numpy.fft`: programs on other machines have no NumPy."""
+    return _TARGET.get() is None and bool(transforms())
 
 
 def blas() -> Blas:
