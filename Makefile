@@ -28,10 +28,11 @@ PYTENSOR_VERSION :=
 PYTENSOR_VENV := $(PYTENSOR)/.venv$(addprefix -,$(PYTENSOR_VERSION))
 PYTENSOR_PINS := $(PYTENSOR)/constraints$(addprefix -,$(PYTENSOR_VERSION)).txt
 PYTENSOR_EXTRAS := test$(shell grep -q '^pymc==' $(PYTENSOR_PINS) && echo ,pymc)
+GGML := plugins/tg-ggml
 
 # The distributions: installed here, editable, and built as wheels.
-# tg-pytensor has an environment of its own: PyTensor wants an older Numba.
-WORKSPACE := core native $(filter-out $(PYTENSOR),$(sort $(wildcard plugins/*))) conformance
+# Two have environments of their own: PyTensor wants an older Numba, and ggml is compiled when it is installed.
+WORKSPACE := core native $(filter-out $(PYTENSOR) $(GGML),$(sort $(wildcard plugins/*))) conformance
 TOOLS := basedpyright build dask distributed editables furo gguf hatchling hypothesis import-linter joblib mypy myst-parser onnxruntime optax pytest pytest-timeout \
          pytest-xdist ruff sphinx towncrier vulture xarray
 # networks that others trained, in wheels: none of what they run on is installed
@@ -43,7 +44,7 @@ PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadgroup
 # nothing is compiled beforehand: Python does it for what is imported, a tenth of what is installed
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install pytensor pytensor-tests demo examples test long lint types style format replay rule-use stub fuzz enumerate nightly mutants conformance conformance-rules sanitize docs wheels bench clean
+.PHONY: help install pytensor pytensor-tests ggml demo examples test long lint types style format replay rule-use stub fuzz enumerate nightly mutants conformance conformance-rules sanitize docs wheels bench clean
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE  # or every process of the tests compiles every module again
 
@@ -54,6 +55,7 @@ help:
 	@echo 'make long         the tests that make test leaves out, and the quick tier of conformance'
 	@echo 'make pytensor     the tests of tg-pytensor, in an environment of its own; PYTENSOR_VERSION=3.0, 3.3'
 	@echo 'make pytensor-tests  the tests of PyTensor itself, with modes of tg as the default: SOURCE=CHECKOUT MODES="TG_PERFORM TG_C"'
+	@echo 'make ggml         the tests of tg-ggml and its conformance, in an environment of its own: ggml is compiled in it'
 	@echo 'make lint         the checks only'
 	@echo 'make format       apply the formatter and the safe fixes of the linter'
 	@echo 'make replay       write down anew what rewriting makes of the corpus in tests/replay: read the diff'
@@ -97,6 +99,19 @@ MODES ?= TG_PERFORM TG_C TG_NUMBA
 pytensor-tests: $(PYTENSOR_VENV)/installed
 	@test -n '$(SOURCE)' || { echo 'needed SOURCE=/path/to/pytensor: a checkout, see $(PYTENSOR)/peer_tests/README.md'; exit 2; }
 	$(PYTENSOR_VENV)/bin/python $(PYTENSOR)/peer_tests/run.py '$(SOURCE)' $(MODES)
+
+# ggml is a source distribution: two minutes of a processor, with cmake and ninja.
+$(GGML)/.venv/installed: $(GGML)/pyproject.toml constraints.txt
+	test -x $(GGML)/.venv/bin/python || $(PYTHON) -m venv $(GGML)/.venv
+	$(GGML)/.venv/bin/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt \
+		--editable 'core[nn]' --editable native --editable plugins/tg-c --editable conformance --editable '$(GGML)[test]'
+	touch $@
+
+# The tests of tg-ggml, then conformance at the tier that there is time for.
+GGML_EVERY ?= 1
+ggml: $(GGML)/.venv/installed
+	cd $(GGML) && .venv/bin/pytest -n $(JOBS) -m 'not long' tests
+	$(GGML)/.venv/bin/tg conformance --backend ggml --tier sparse --every $(GGML_EVERY) --jobs $(JOBS)
 
 demo: $(STAMP)
 	$(BIN)/tg demo
@@ -215,11 +230,11 @@ docs: $(STAMP)
 
 wheels: $(STAMP)
 	rm -rf dist
-	for folder in $(WORKSPACE) $(PYTENSOR); do $(BIN)/python -m build --wheel --no-isolation --outdir dist $$folder || exit 1; done
+	for folder in $(WORKSPACE) $(PYTENSOR) $(GGML); do $(BIN)/python -m build --wheel --no-isolation --outdir dist $$folder || exit 1; done
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py $(BENCH)
 
 clean:
-	rm -rf $(VENV) $(PYTENSOR)/.venv* dist build docs/_build docs/generated reports .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(PYTENSOR)/.venv* $(GGML)/.venv dist build docs/_build docs/generated reports .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -53,6 +53,7 @@ PLUGINS = [
     ROOT / "plugins/tg-numba/src/tg_numba",
     ROOT / "plugins/tg-torch/src/tg_torch",
 ]
+GGML = ROOT / "plugins/tg-ggml/src/tg_ggml"  # which has no rule for whole families, and says so in its gaps
 NATIVE = ROOT / "native/src/tg_native"
 PRINTERS = {"tg_c", "tg_numba"}  # their functions of single elements are kernels, which stand in one place
 CASES = ROOT / "conformance/src/tg_conformance/cases"
@@ -72,7 +73,7 @@ def needs_rules(path: str) -> bool:
 
 
 def source_files() -> list[Path]:
-    roots = [CORE, NATIVE, *PLUGINS, ROOT / "plugins/tg-onnx/src/tg_onnx", CASES.parent]
+    roots = [CORE, NATIVE, *PLUGINS, ROOT / "plugins/tg-onnx/src/tg_onnx", GGML, CASES.parent]
     generated = {"_entry.py"}
     return sorted(p for root in roots for p in root.rglob("*.py") if p.name not in generated)
 
@@ -90,7 +91,7 @@ def test_every_family_has_conformance_cases(family: str) -> None:
     assert (CASES / f"{family}.py").exists()
 
 
-RULES = [*(p / "rules" for p in PLUGINS), NATIVE / "kernels/elementwise", NATIVE / "rules"]
+RULES = [*(p / "rules" for p in (*PLUGINS, GGML)), NATIVE / "kernels/elementwise", NATIVE / "rules"]
 FOLDERS = [*RULES, CORE / "rules", CASES]
 
 
