@@ -29,6 +29,7 @@ _NAMES = {
     "tg.link.declines": "taken",
     "tg.link.unit": "Unit",
     "tg.link.steps": "Site",
+    "tg.link.symbolic": "Symbols",
     "tg.link.timed": "Timed",
     "tg.link.colour": "colours takes_graphs",
     "tg.graph.interpret": "interpret",

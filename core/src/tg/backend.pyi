@@ -36,6 +36,7 @@ from tg.link.memory import Plan as Plan
 from tg.link.memory import plan as plan
 from tg.link.signature import Signature as Signature
 from tg.link.steps import Site as Site
+from tg.link.symbolic import Symbols as Symbols
 from tg.link.timed import Timed as Timed
 from tg.link.unit import Unit as Unit
 from tg.ops import contraction as contraction

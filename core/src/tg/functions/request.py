@@ -195,11 +195,10 @@ class Request:
         return self.binding(self.leaves(args), kwargs), snapshots(self.sources)
 
     def ones(self, values: Sequence[Any], held: Sequence[Any]) -> Ones:
-        """The unknown lengths that are 1 in a call, of arrays for the inputs and values of the sources."""
+        """The unknown lengths that are 1 in a call, of arrays for inputs and values of sources; no symbol is."""
         count = len(values)
-        return tuple(
-            [(k, axis) for k, axis in self.open if (values[k].shape if k < count else held[k - count].shape)[axis] == 1]
-        )
+        lengths = [((values[k] if k < count else held[k - count]).shape[axis]) for k, axis in self.open]
+        return tuple([place for place, n in zip(self.open, lengths, strict=True) if n.__class__ is int and n == 1])
 
     def likely_ones(self) -> Ones:
         """The pattern to compile at once: shared variables as they are now, no length of an input being 1."""

@@ -25,6 +25,7 @@ from tg.link.host import host_checks
 from tg.link.inspection import Inspector, check_types
 from tg.link.linker import Executable, Linker, Request, Status
 from tg.link.part import Part
+from tg.link.symbolic import has_symbols
 from tg.link.unit import Unit
 from tg.link.writing import Funcified, funcify, parameters
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from tg.link.linker import Traceable
     from tg.link.memory import Plan
     from tg.link.steps import Site
+    from tg.link.symbolic import Symbols
     from tg.link.timed import Timed
 
     Array = np.ndarray[Any, Any]
@@ -61,7 +63,7 @@ class FuncifyExecutable(Executable):
         self._programs: dict[tuple[Any, ...], Callable[..., tuple[Any, ...]]] = {}
         self._traces: list[None] = []  # as many as there were: to append one is one step
         self._tracing: dict[int, Span] = {}  # by thread
-        self._parts: dict[int, Part] = {}  # by the id of the linker, which they keep
+        self._parts: dict[tuple[int, bool], Part] = {}  # by the id of the linker, which they keep, and for symbols
         self._compilations: deque[Span] = deque(maxlen=KEPT)
         self._texts: dict[tuple[Any, ...], Callable[[], str]] = {}  # of what the library has made, by sizes
         self._main = self._program(()) if function.host is None else None
@@ -165,12 +167,17 @@ class FuncifyExecutable(Executable):
             sizes = () if host is None else host.function(*arrays)
             inspector.finish(self._steps(sizes, device)(self._constants, *natives))
 
-    def _steps(self, sizes: tuple[Any, ...], device: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
+    def _steps(
+        self,
+        sizes: tuple[Any, ...],
+        device: Callable[..., tuple[Any, ...]],
+        check: Callable[..., tuple[Any, ...]] | None = None,
+    ) -> Callable[..., tuple[Any, ...]]:
         """The checks that shapes decide, then the graph."""
         device = functools.partial(device, sizes)
         if self._guard is None or self._linker.length is not None:
             return device
-        check = self._guard.function
+        check = check or self._guard.function
 
         def checked(constants: tuple[Any, ...], *arrays: Any) -> tuple[Any, ...]:
             with np.errstate(all="ignore"):
@@ -199,18 +206,28 @@ class FuncifyExecutable(Executable):
             ShapeError: a check fails that shapes decide.
         """
         linker = self._linker.tracing(arrays)
-        return self.run(arrays)[0] if linker is None else self._part(linker)(arrays)
+        if linker is None:
+            return self.run(arrays)[0]
+        return self._part(linker, linker.symbols if has_symbols(arrays) else None)(arrays)
 
-    def _part(self, linker: FuncifyLinker) -> Part:
+    def _part(self, linker: FuncifyLinker, symbols: Symbols | None) -> Part:
         """The program as others trace it, by the functions of this linker."""
-        part = self._parts.get(id(linker))
+        key = id(linker), symbols is not None
+        part = self._parts.get(key)
         if part is None:
             function, constants = self._function, self._constants
-            if linker is not self._linker:
-                function = funcify(self._graph, self._request, linker)
+            if linker is not self._linker or symbols is not None:
+                function = funcify(self._graph, self._request, linker, symbols)
                 constants = tuple(linker.to_native(data) for data in function.constants)
-            part = self._parts.setdefault(id(linker), Part(function, constants, linker, self._request, self._steps))
+            steps = self._steps if symbols is None else self._steps_of_symbols(symbols)
+            part = self._parts.setdefault(key, Part(function, constants, linker, self._request, steps))
         return part
+
+    def _steps_of_symbols(self, symbols: Symbols) -> Callable[..., Callable[..., tuple[Any, ...]]]:
+        """As `_steps`, where lengths are symbols."""
+        guard = self._request.guard
+        check = None if guard is None else host_checks(guard, "graph_checks", symbols).function
+        return functools.partial(self._steps, check=check)
 
     def _converted(self, outputs: Sequence[Any]) -> Sequence[Array]:
         if not self._linker.waits:
@@ -378,6 +395,7 @@ class FuncifyLinker(Linker):
         tracing: `tracing(arrays)` is the linker by whose functions such programs are made of these arrays;
             itself unless given. None where the program is to run as in a call.
         lifted: a constant of a program, which `to_native` has made, as a trace takes it; as it is unless given.
+        symbols: the arithmetic of lengths of such arrays that are symbols; None: there are none.
     """
 
     def __init__(
@@ -406,6 +424,7 @@ class FuncifyLinker(Linker):
         embedded: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
         tracing: Callable[[Sequence[Any]], FuncifyLinker | None] | None = None,
         lifted: Callable[[Any], Any] | None = None,
+        symbols: Symbols | None = None,
     ) -> None:
         self.to_native, self.to_numpy, self.views = to_native, to_numpy, views
         self.constant = constant or to_native
@@ -417,6 +436,7 @@ class FuncifyLinker(Linker):
         self._traceable, self._embedded, self._tracing = traceable, embedded, tracing
         self.is_spread, self.lay_out, self.memory, self.barrier = is_spread, lay_out, memory, barrier
         self.lifted = lifted or (lambda constant: constant)
+        self.symbols = symbols
         self.context = context or (lambda options: options)
         self.ready = ready or (lambda outputs: outputs)
         self.owned, self.waits, self.special = owned, waits, special

@@ -6,12 +6,14 @@ what a size depends on is evaluated.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
 
 from tg.graph.frozen import ValueSlot
 from tg.link.colour import colours
+from tg.link.symbolic import host_function, operators, refuse
 from tg.ops.control import lower_checks
 from tg.ops.shape import AxisLength
 from tg.types import lengths, substitution
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from tg.graph.frozen import FrozenGraph, Node
     from tg.graph.op import InnerInput
+    from tg.link.symbolic import Symbols
     from tg.types.atoms import Atom
 
 OPERATORS: Final = {
@@ -90,17 +93,23 @@ def sizes_inside(node: Node, name: str, as_numpy: Callable[[Any], Any]) -> list[
     return entries
 
 
-def host_checks(graph: FrozenGraph, name: str) -> HostFunction:
+def host_checks(graph: FrozenGraph, name: str, symbols: Symbols | None = None) -> HostFunction:
     """The function that raises for the first check of a graph that fails; shapes alone must decide the checks."""
-    writer = _HostWriter(graph, name, lambda array: array)
+    writer = _HostWriter(graph, name, lambda array: array, symbols)
     from_shapes = colours(graph).shape
     body: list[str] = []
     needed: list[int] = []
+    integer = "int" if symbols is None else ""
     for k, check in enumerate(graph.checks):
-        values = [f"int({writer.name(v)})" if v in from_shapes else "0" for v in check.values]
+        values = [f"{integer}({writer.name(v)})" if v in from_shapes else "0" for v in check.values]
         needed.extend((check.condition, *(v for v in check.values if v in from_shapes)))
-        writer.scope[f"error{k}"] = check.descriptor.build
-        body.append(f"if not {writer.name(check.condition)}: raise error{k}(({''.join(v + ', ' for v in values)}))")
+        condition, shown = writer.name(check.condition), f"({''.join(v + ', ' for v in values)})"
+        if symbols is None:
+            writer.scope[f"error{k}"] = check.descriptor.build
+            body.append(f"if not {condition}: raise error{k}({shown})")
+        else:
+            writer.scope[f"refuse{k}"] = functools.partial(refuse, check.descriptor)
+            body.append(f"refuse{k}({condition}, {shown})")
     return writer.function(needed, [*body, "return ()"])
 
 
@@ -108,11 +117,15 @@ def host_checks(graph: FrozenGraph, name: str) -> HostFunction:
 class _HostWriter:
     """Collects the lines of a function over `n0`, `n1`, …: the inputs, and the values computed from them."""
 
-    def __init__(self, graph: FrozenGraph, name: str, as_numpy: Callable[[Any], Any]) -> None:
-        self.graph, self.title = graph, name
+    def __init__(
+        self, graph: FrozenGraph, name: str, as_numpy: Callable[[Any], Any], symbols: Symbols | None = None
+    ) -> None:
+        self.graph, self.title, self.symbols = graph, name, symbols
         self.inner: dict[int, tuple[HostFunction | None, ...]] = {}  # by node: what computes the sizes inside
         self.scope: dict[str, Any] = {"__name__": __name__, "np": np, "as_numpy": as_numpy, "Shaped": Shaped}
         self.scope.update({text: lengths.OPERATIONS[kind] for kind, text in OPERATORS.items()})
+        if symbols is not None:
+            self.scope.update(operators(symbols))
 
     def function(self, wanted: Iterable[int], body: list[str]) -> HostFunction:
         """The function that computes the values `wanted` and then runs the lines of `body`."""
@@ -178,8 +191,11 @@ class _HostWriter:
 
     def _node(self, number: int, node: Node) -> str:
         if isinstance(node.op, AxisLength):
-            return f"n{node.outputs[0]} = np.array({self._text(self._length(node))}, np.int64)"
-        self.scope[f"p{number}"] = node.op.perform
+            text = self._text(self._length(node))
+            return f"n{node.outputs[0]} = {text if self.symbols is not None else f'np.array({text}, np.int64)'}"
+        dtypes = [self.graph.types[k].dtype for k in (*node.inputs, *node.outputs)]
+        symbols = self.symbols
+        self.scope[f"p{number}"] = node.op.perform if symbols is None else host_function(node.op, dtypes, symbols)
         targets = "".join(f"n{k}, " for k in node.outputs)
         return f"{targets}= p{number}({', '.join(map(self.name, node.inputs))})"
 

@@ -24,6 +24,7 @@ from tg.link.host import HostFunction, SizesInside, host_sizes, sizes_inside
 from tg.link.inner import CompiledInner, bound, changing_size, refused_size, sized
 from tg.link.linker import Request, add_node_note
 from tg.link.steps import Site, steps_of
+from tg.link.symbolic import as_size, chosen, native, traced_function
 from tg.ops.control import Call, lower_checks
 from tg.ops.elementwise.comparison import where
 from tg.ops.elementwise.record import Elementwise
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph, Node
     from tg.graph.op import Op
     from tg.link.funcify import FuncifyLinker
+    from tg.link.symbolic import Symbols
 
     Array = np.ndarray[Any, Any]
 
@@ -92,13 +94,15 @@ class Funcified(NamedTuple):
         return "\n".join(rows) + "\n" + (f"\n{self.host.source}" if self.host is not None else "")
 
 
-def funcify(graph: FrozenGraph, request: Request, linker: FuncifyLinker) -> Funcified:
+def funcify(graph: FrozenGraph, request: Request, linker: FuncifyLinker, symbols: Symbols | None = None) -> Funcified:
     """Make the functions of a graph.
 
+    Args:
+        symbols: the arithmetic of lengths, in a trace in which some are symbols; None where all are numbers.
     Raises:
         NoRuleError: the request has no rule for an op.
     """
-    unit = _Unit(request, linker)
+    unit = _Unit(request, linker, symbols)
     traced = linker.jit is not None
     _GraphWriter(unit, graph, traced=traced, has_status=request.has_status and not traced).write("graph")
     lines = tuple(line for function in unit.functions for line in function)
@@ -131,11 +135,14 @@ def parameters(function: object) -> frozenset[str]:
 class _Unit:
     """The state that functions of one program share: objects they name, constants, functions of inner graphs."""
 
-    def __init__(self, request: Request, linker: FuncifyLinker) -> None:
-        self.request, self.linker = request, linker
+    def __init__(self, request: Request, linker: FuncifyLinker, symbols: Symbols | None = None) -> None:
+        self.request, self.linker, self.symbols = request, linker, symbols
         self.scope: dict[str, Any] = {"__name__": __name__, "np": np, "constant": linker.constant, "copy": linker.copy}
         self.scope.update(length=linker.length, barrier=linker.barrier, bound=bound, sized=sized)
         self.scope["remembered"] = functools.lru_cache(KEPT)
+        if symbols is not None:
+            as_native = functools.partial(native, symbols=symbols, constant=linker.constant)
+            self.scope.update(native=as_native, as_size=as_size, chosen=chosen)
         self.functions: list[list[Line]] = []
         self.rules: set[str] = set()  # their names in the scope
         self.compiled: set[str] = set()  # the names of what compiles inner graphs
@@ -227,7 +234,8 @@ class _GraphWriter:
         parameters = ["sizes", "constants", *(f"v{k}" for k in range(graph.arity))]
         self.lines.append(Line(f"def {name}({', '.join(parameters)}):"))
         steps = steps_of(graph, self.live, has_status=self.has_status)
-        if self.traced and not self.colours.shape.issuperset(steps.conditions):  # unknown where the function is traced
+        is_known = self.unit.symbols is None and self.colours.shape.issuperset(steps.conditions)
+        if self.traced and not is_known:  # where the function is traced
             steps = steps_of(graph, self.live, has_status=False)
         self.uses = steps.last_uses(graph)
         for number in steps.first:
@@ -311,6 +319,8 @@ class _GraphWriter:
         constant = self.graph.constant(k)
         if k in self.early:
             self._early_name(f"v{k}", f"constant(h{k})")
+        elif constant is None and self.unit.symbols is not None:
+            self._line(f"v{k} = native(h{k}, {self.graph.types[k].dtype!r})")
         elif constant is None:
             self._line(f"v{k} = constant(h{k})")
         elif self.traced and constant.data.nbytes <= LARGE:
@@ -326,8 +336,8 @@ class _GraphWriter:
         self.made.update(node.outputs)
         calls, dying = None, frozenset[int]()
         if _is_decided(self.graph, node, self.colours.shape):
-            chosen = f"{operands[1]} if {self._on_host_name(node.inputs[0], early=False)} else {operands[2]}"
-            text, several = chosen, False
+            text, several = self._choice(number, node, operands), False
+            calls = None if self.unit.symbols is None else number
         elif isinstance(node.op, Call):
             name = self.unit.inner(node.op.lowered, traced=self.traced, copies=True)
             fenced = [f"*barrier({', '.join(operands)})"] if self.unit.linker.barrier and operands else operands
@@ -341,8 +351,18 @@ class _GraphWriter:
         targets = "".join(f"v{k}, " for k in node.outputs) if several else f"v{node.outputs[0]} "
         self._line(f"{targets}= {text}", calls, dying)
 
+    def _choice(self, number: int, node: Node, operands: list[str]) -> str:
+        """One of two arrays, by what shapes decide."""
+        condition = self._on_host_name(node.inputs[0], early=False)
+        if self.unit.symbols is None:
+            return f"{operands[1]} if {condition} else {operands[2]}"
+        rule, _ = self._rule(number, node, ["c", *operands[1:]])
+        return f"chosen({condition}, {operands[1]}, {operands[2]}, lambda c: {rule})"
+
     def _size(self, k: int) -> str:
         constant = self.graph.constant(k)
+        if constant is None and self.unit.symbols is not None:
+            return self.sizes.get(k) or f"as_size(h{k})"
         if k in self.early:
             return self._early_name(f"s{k}", f"int(h{k})")
         if constant is not None or k in self.colours.shape or self.unit.linker.length is None:
@@ -432,7 +452,13 @@ class _GraphWriter:
         """Compute a node with NumPy, from shapes and constants."""
         is_early = node.outputs[0] in self.early
         if isinstance(node.op, AxisLength):
-            text = f"h{node.outputs[0]} = np.array({self._length(node.inputs[0], node.op.axis)}, np.int64)"
+            length = self._length(node.inputs[0], node.op.axis)
+            text = (
+                f"h{node.outputs[0]} = {length if self.unit.symbols is not None else f'np.array({length}, np.int64)'}"
+            )
+        elif self.unit.symbols is not None:
+            self._on_symbols(number, node, self.unit.symbols)
+            return
         else:
             name = self.unit.bind(f"host_{node.op.name}", _quiet(node.op.perform), node.op)
             targets = "".join(f"h{k}, " for k in node.outputs)
@@ -441,6 +467,19 @@ class _GraphWriter:
             self.early_lines.append(Line(f"    {text}", self.loc))
         else:
             self._line(text)
+
+    def _on_symbols(self, number: int, node: Node, symbols: Symbols) -> None:
+        """Compute a node with symbols; by its rule where that cannot be."""
+        dtypes = [self.graph.types[k].dtype for k in (*node.inputs, *node.outputs)]
+        function = traced_function(node.op, dtypes, symbols, self.unit.linker.constant)
+        name = self.unit.bind(f"symbolic_{node.op.name}", function, (node.op, *dtypes))
+        parameters = [f"a{k}" for k in range(len(node.inputs))]
+        rule, _ = self._rule(number, node, parameters)
+        operands = [
+            f"lambda {', '.join(parameters)}: {rule}",
+            *(self._on_host_name(k, early=False) for k in node.inputs),
+        ]
+        self._line(f"{''.join(f'h{k}, ' for k in node.outputs)}= {name}({', '.join(operands)})", number)
 
     def _length(self, source: int, axis: int) -> str:
         static = self.graph.types[source].shape[axis]

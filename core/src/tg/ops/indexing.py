@@ -260,8 +260,8 @@ def window(
             raise BoundsError(message(f"slice: found {size} positions by {step}, needed them within a length of {n}"))
         first = max(0, -span, min(start, n - 1 - max(0, span)))
         stop = first + span + (1 if span >= 0 else -1)
-        # That of one position may be of any size, and libraries have steps of 32 bits.
-        slices.append(slice(first, stop if stop >= 0 else None, step if span else 1))
+        # That of one position may be of any size, and libraries have steps of 32 bits; a symbol is not asked.
+        slices.append(slice(first, stop if stop >= 0 else None, step if type(span) is not int or span else 1))
     return tuple(slices)
 
 

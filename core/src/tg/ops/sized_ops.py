@@ -78,8 +78,9 @@ def merge_sizes(field: Sequence[int | None], sizes: Sequence[int | Length]) -> t
 
 
 def known_shape(field: Sequence[int | None], sizes: Sequence[Array | int]) -> tuple[int, ...]:
-    """The shape of a field and the values of its operands."""
-    return tuple(int(n) for n in merge_sizes(field, [int(v) for v in sizes]) if not isinstance(n, Length))
+    """The shape of a field and the values of its operands; of a library's symbols, where its programs have some."""
+    merged = merge_sizes(field, [int(v) if hasattr(v, "dtype") else v for v in sizes])
+    return tuple(n for n in merged if not isinstance(n, Length))
 
 
 def known(length: int | Length | None) -> int | Length:

@@ -18,7 +18,7 @@ from tg_jax.little import BARRIER, as_one
 from tg_jax.memory import compiled_memory, eager_memory
 from tg_jax.place import find_device, lay_out
 from tg_jax.settings import check, compiler_options, is_one
-from tg_jax.traced import traceable
+from tg_jax.traced import SYMBOLS, traceable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -182,6 +182,7 @@ def _linker(*, is_compiled: bool) -> FuncifyLinker:
         memory=compiled_memory if is_compiled else eager_memory,
         barrier=_barrier if is_compiled else None,
         traceable=functools.partial(traceable, scope=WIDE),
+        symbols=SYMBOLS,
     )
 
 

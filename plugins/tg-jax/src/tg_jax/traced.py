@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import core, lax
 
 from tg import InputError
-from tg.backend import is_inexact, message
+from tg.backend import Symbols, is_inexact, message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,6 +27,25 @@ if TYPE_CHECKING:
 NARROW: Final = "a second derivative, of what has floats of 64 bits inside, needs jax_enable_x64"
 WIDE_NUMBERS: Final = ("f64[", "c128[")  # in the text of a program
 HINT: Final = 'jax.config.update("jax_enable_x64", True), or a program of 32 bits'
+
+
+def _value(length: Any) -> Any:
+    return jnp.asarray(length, jnp.int64)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two lengths are equal, where that is known: JAX's own comparison says no where it is not."""
+    return bool(a >= b) and bool(a <= b)
+
+
+SYMBOLS: Final = Symbols(
+    value=_value,
+    minimum=core.min_dim,
+    maximum=core.max_dim,
+    equal=_equal,
+    undecided=(jax.errors.InconclusiveDimensionOperation,),
+)
+"""The lengths of `jax.export`."""
 
 
 def traceable(function: Traceable, *, scope: Scope) -> Callable[..., Sequence[Any]]:

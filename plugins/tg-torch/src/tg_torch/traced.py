@@ -16,7 +16,7 @@ from torch.distributed.tensor import DTensor
 from torch.distributed.tensor.experimental import implicit_replication
 from torch.utils._python_dispatch import _disable_current_modes
 
-from tg.backend import FuncifyLinker, Unit, is_inexact
+from tg.backend import FuncifyLinker, Symbols, Unit, is_inexact
 from tg_torch.place import Place
 from tg_torch.rules.elementwise.cast import DTYPES
 from tg_torch.values import VIEWS, to_native, to_numpy
@@ -178,7 +178,16 @@ def tracing_linker(device: torch.device, mesh: Mesh | None) -> FuncifyLinker:
         context=lambda options: Place(device, is_traced=True, is_part=True, mesh=mesh),
         views=VIEWS,
         lifted=lifted,
+        symbols=SYMBOLS,
     )
+
+
+def _value(length: Any) -> torch.Tensor:
+    return torch.full((), length, dtype=torch.int64)
+
+
+SYMBOLS: Final = Symbols(value=_value, minimum=torch.sym_min, maximum=torch.sym_max, least=2)
+"""The lengths of `torch.export` and of `torch.compile`, which decide every comparison and keep it as a guard."""
 
 
 def lifted(constant: torch.Tensor) -> torch.Tensor:

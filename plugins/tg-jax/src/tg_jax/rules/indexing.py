@@ -16,8 +16,9 @@ from jax import lax
 
 from tg.backend import arithmetic as core
 from tg.backend import indexing as t
-from tg.backend import merge_sizes
+from tg.backend import known_shape, merge_sizes
 from tg_jax.rules.elementwise import arithmetic
+from tg_jax.symbolic import has_symbols, symbolic_update, symbolic_window
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +45,9 @@ MAY_NOT_RUN: Final = ContextVar("tg_jax.may_not_run", default=False)
 def slice_(op: t.Slice, x: Any, *rest: Any) -> Any:
     """A window; starts that are operands are clamped into the array."""
     count = op.starts.count(None)
-    sizes = [int(n) for n in merge_sizes(op.sizes, rest[count:])]
+    sizes = known_shape(op.sizes, rest[count:])
+    if has_symbols(x.shape, sizes):
+        return symbolic_window(x, merge_sizes(op.starts, rest[:count]), sizes, op.steps)
     if _cannot_run(x, sizes, op.steps):
         return jnp.zeros((*x.shape[: x.ndim - len(sizes)], *sizes), x.dtype)
     if not count:
@@ -108,6 +111,8 @@ def slice_update(op: t.SliceUpdate, x: Any, v: Any, *starts: Any) -> Any:
     """A copy with a window written."""
     count = len(op.steps)
     sizes = v.shape[v.ndim - count :]
+    if has_symbols(x.shape, sizes):
+        return symbolic_update(op, x, v, merge_sizes(op.starts, starts))
     if 0 in v.shape or _cannot_run(x, sizes, op.steps):
         return x
     extents = _extents(sizes, op.steps)

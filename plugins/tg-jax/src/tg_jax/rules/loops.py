@@ -54,7 +54,13 @@ def scan(op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., tuple[Any, .
     if op.counts_only:
         results = lax.fori_loop(0, length, lambda _, carries: step(carries, ())[0], start)
     else:
-        carries, traces = lax.scan(step, start, list(sequences), length, reverse=op.reverse)
+        if isinstance(length, int):
+            carries, traces = lax.scan(step, start, list(sequences), length, reverse=op.reverse)
+        else:  # a symbol, which lax.scan takes of a sequence alone
+            places = [jnp.arange(length, dtype=jnp.int64)]
+            carries, traces = lax.scan(
+                lambda c, rows: step(c, rows[1:]), start, [*places, *sequences], reverse=op.reverse
+            )
         results = [*carries[:n], *traces, *carries[n:]]
     if checked and op.reverse:
         results[-1] = results[-1].at[-1].set(length - 1 - results[-1][-1])

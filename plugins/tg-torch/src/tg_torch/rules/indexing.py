@@ -64,6 +64,8 @@ def _forwards(
 ) -> tuple[list[slice], list[int]]:
     """The slices of a window as they run forwards, and the axes, from the end, along which it runs backwards."""
     windows, backwards = [], []
+    if all(step == 1 for step in steps) and any(isinstance(n, torch.SymInt) for n in (*shape, *sizes)):
+        return [slice(start, start + size) for start, size in zip(starts, sizes, strict=True)], []  # no guard is made
     for k, s in enumerate(t.window(shape, starts, sizes, steps), -len(steps)):
         if s.step is not None and s.step < 0:
             first = s.start + (sizes[k] - 1) * s.step
@@ -121,7 +123,7 @@ def _with_window(x: torch.Tensor, windows: Sequence[slice], v: torch.Tensor) -> 
         return v
     first, *rest = windows
     axis = x.ndim - len(windows)
-    begin, end, step = first.indices(x.shape[axis])
+    begin, end, step = first.start, first.stop, first.step or 1
     inner = _with_window(x[(..., first, *[slice(None)] * len(rest))], rest, v)
     return as_dtype(torch.slice_scatter(signed(x), signed(inner), axis, begin, end, step), x.dtype)
 

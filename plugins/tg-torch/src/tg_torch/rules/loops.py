@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
-from tg.backend import STATUS_LENGTH
+from tg import InputError
+from tg.backend import STATUS_LENGTH, message
 from tg.backend import loops as t
 from tg_torch.rules.elementwise.cast import DTYPES
 
@@ -24,7 +25,7 @@ def scan(
     (step,) = graphs
     carries, sequences, captured = op.parts(operands)
     n, has_checks = op.carries, bool(op.body.checks)
-    length = max(0, int(op.length if op.length is not None else operands[0]))
+    length = _number_of_steps(op.length if op.length is not None else operands[0])
     slices = [_whole_rows(x, context).unbind(0) for x in sequences]
     if context.is_part and context.mesh is None and length:
         return _unrolled(op, step, carries, slices, captured, range(length))
@@ -53,6 +54,19 @@ def scan(
         held = torch.zeros(STATUS_LENGTH, dtype=torch.int64, device=context.device)
         results.append(held if status is None else status)
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def _number_of_steps(length: Any) -> int:
+    """The number of steps, which a trace has one after the other.
+
+    Raises:
+        InputError: it is a symbol in a program that is exported for many lengths.
+    """
+    if isinstance(length, torch.SymInt) and torch.compiler.is_exporting():
+        text = f"traceable: scan: found the symbol {length} for the number of steps, needed a number on backend 'torch'"
+        hint = 'a program of PyTorch has each step of its own; backend="jax" exports loops for any number'
+        raise InputError(message(text, hint=hint))
+    return max(0, int(length))
 
 
 def _whole_rows(x: torch.Tensor, context: Place) -> torch.Tensor:
