@@ -57,6 +57,7 @@ _HOMES = {
     "Explanation": "tg.functions.explanation",
     "special": "tg.special",
     "quantize_groups": "tg.quantization.groups",
+    "quantized": "tg.quantization.transform",
     "backend": "tg.backend",
     "linalg": "tg.linalg",
     "fft": "tg.fft",

@@ -280,6 +280,7 @@ from tg.ops.statistics import var as var
 from tg.ops.wrapped import debug_print as debug_print
 from tg.ops.wrapped import wrap as wrap
 from tg.quantization.groups import quantize_groups as quantize_groups
+from tg.quantization.transform import quantized as quantized
 from tg.types.mesh import Mesh as Mesh
 from tg.types.tensor_type import TensorType as TensorType
 from tg.variables.constructors import dim as dim

@@ -71,6 +71,11 @@ class Function:
         return self.programs.compiles
 
     @property
+    def report(self) -> Any:
+        """The report of `tg.quantized` on a function that it has made, and on copies; None for others."""
+        return self.request.report
+
+    @property
     def graph(self) -> FrozenGraph:
         """The rewritten graph of the main specialisation."""
         return self.programs.main.graph

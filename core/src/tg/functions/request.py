@@ -77,6 +77,7 @@ class Request:
     stand_ins: tuple[Variable, ...] = ()  # for the sources in the results, where these are re-typed
     written: Request | None = None  # the same before it was re-typed, of which copies are made
     places: Mapping[int, Variable] = dataclasses.field(default_factory=dict)  # of its variables, by id: those of this
+    report: Any = None  # of what has made this of another, for people
 
     # all else follows
     live: tuple[Shared, ...] = dataclasses.field(init=False)  # the sources that may have another value in each call
