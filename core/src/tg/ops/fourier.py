@@ -220,11 +220,11 @@ class InverseRealFourier(Op):
         """There is a point, and as many frequencies as belong to the points."""
         x, *sizes = inputs
         (n,) = merge_sizes((self.length,), [size_value(v) for v in sizes])
-        found, needed = x.shape[-1], half(n)
+        here, whole = x.shape[-1], half(n)
         checks = (*size_checks(sizes), *_points_check("irfft", n))
-        if same(found, needed) or (type(found) is int and type(needed) is int):
+        if same(here, whole) or (type(here) is int and type(whole) is int):
             return checks
-        a, b = as_size_variable(found), as_size_variable(needed)
+        a, b = as_size_variable(here), as_size_variable(whole)
         text = "irfft: found {0} frequencies, needed {1}"
         return (*checks, Check(equal(a, b), (a, b), Descriptor("ShapeError", text)))
 

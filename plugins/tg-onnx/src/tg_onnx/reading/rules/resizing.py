@@ -119,7 +119,8 @@ def taps(old: int, place: Array, scale: float, setting: Setting) -> tuple[Array,
 def resized(x: Variable, axis: int, index: Array, weights: Array) -> Variable:
     """x with sums of its elements along an axis."""
     flat = index.shape[1] == 1 and bool((weights == 1).all())
-    if flat and np.array_equal(index[:, 0], np.arange(x.type.shape[axis] or 0)):
+    length = x.type.shape[axis]
+    if flat and isinstance(length, int) and np.array_equal(index[:, 0], np.arange(length)):
         return x
     total = None
     shape = (-1,) + (1,) * (x.ndim - axis - 1)
