@@ -47,8 +47,8 @@ def ranges_of(
     data = [site.data for site in places]
     limits = [(math.inf, -math.inf)] * len(places)
     outputs = [(total_min(v), total_max(v)) for v in data if v is not None]
-    for found in _run(request, choice, outputs, calls):
-        values = iter(found)
+    for results in _run(request, choice, outputs, calls):
+        values = iter(results)
         for k, v in enumerate(data):
             if v is not None:
                 low, high = next(values)
@@ -71,8 +71,8 @@ def output_errors(
         after = change.result(node.inputs)
         outputs.append((_squares(subtract(after, before)), _squares(before)))
     totals = [[0.0, 0.0] for _ in changes]
-    for found in _run(request, choice, outputs, calls):
-        for total, pair in zip(totals, found, strict=True):
+    for results in _run(request, choice, outputs, calls):
+        for total, pair in zip(totals, results, strict=True):
             total[0] += float(pair[0])
             total[1] += float(pair[1])
     return [math.sqrt(error / size) if size else 0.0 for error, size in totals]

@@ -109,7 +109,7 @@ def sites(outputs: Sequence[Variable], updated: Iterable[Variable]) -> list[Site
             return isinstance(v, Constant) or (isinstance(v, Shared) and id(v) not in changing)
         return fixed[key_of(v)]
 
-    found: list[Site] = []
+    sites: list[Site] = []
     for node, results in sorted_applies(outputs):
         op = node.op
         packed = isinstance(op, DequantizeGroups) or op.has_effect or op.calls_python or bool(type(op).graph_fields)
@@ -118,8 +118,8 @@ def sites(outputs: Sequence[Variable], updated: Iterable[Variable]) -> list[Site
         places = [k for k in _places(node) if is_fixed(node.inputs[k]) and is_float(node.inputs[k].type.dtype)]
         if not of_weights and places:
             (place, *_) = places
-            found.append(Site(node, place, _name(node.inputs[place], len(found))))
-    return found
+            sites.append(Site(node, place, _name(node.inputs[place], len(sites))))
+    return sites
 
 
 def _places(node: Apply) -> tuple[int, ...]:

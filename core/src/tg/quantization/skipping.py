@@ -21,12 +21,12 @@ def skipped(places: Sequence[Site], skip: str | Collection[str]) -> list[bool]:
         InputError: nothing has such a name; a name that is no string.
     """
     patterns = [skip] if isinstance(skip, str) else list(skip)
-    known = sorted({name for site in places for name in _modules(site.name)})
+    names = sorted({name for site in places for name in _modules(site.name)})
     for pattern in patterns:
         if not isinstance(pattern, str):
             raise InputError(message(f"quantized: skip: found {pattern!r}, needed names of weights or modules"))
-        if not any(fnmatch.fnmatchcase(name, pattern) for name in known):
-            near = difflib.get_close_matches(pattern, known, 1)
+        if not any(fnmatch.fnmatchcase(name, pattern) for name in names):
+            near = difflib.get_close_matches(pattern, names, 1)
             hint = f"{near[0]!r} is one" if near else f"there are {', '.join(sorted({s.name for s in places}))}"
             raise InputError(message(f"quantized: skip: found no weights {pattern!r}", hint=hint))
     return [any(fnmatch.fnmatchcase(n, p) for n in _modules(site.name) for p in patterns) for site in places]

@@ -39,7 +39,7 @@ def _function(name: str, alpha: float | None, beta: float | None) -> Function:
 
 
 class Layer:
-    """What the directions of a recurrent node share: operands, functions and how steps are taken."""
+    """A recurrent node but for its directions: operands, functions and how steps are taken."""
 
     __slots__ = ("batch_first", "clip", "directions", "functions", "node", "width", "x")
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setting:
-    """How places of new elements become places of old ones, and what is taken there."""
+    """The map from places of new elements to places of old ones, and what is taken there."""
 
     mode: str
     coordinates: str
