@@ -55,10 +55,11 @@ def parse(
             label = tokens.advance()
         if label in values.graphs:
             raise tokens.refusal(at, f"found a second graph {label}, needed another name")
+        values.begin()
         graph = _Body(tokens, values).read()
         if not label:
             break
-        values.graphs[label] = graph
+        values.end(label, graph)
     if tokens.kind != "end":
         raise tokens.failure("the end of the text")
     return graph

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tg.graph.text.tokens import Tokens
 
 MOST_NESTED: Final = 100  # tuples and ops within one another
+MOST_DEEP: Final = 64  # graphs in graphs
+MOST_INSIDE: Final = 1 << 16  # nodes of the graphs that one holds, each as often as it stands there
 WORDS: Final = {"None": None, "True": True, "False": False, "inf": math.inf}
 
 
@@ -34,6 +36,8 @@ class Values:
     ) -> None:
         self.tokens, self.ops, self.constants = tokens, ops, constants
         self.graphs: dict[str, FrozenGraph] = {}
+        self._sizes: dict[str, tuple[int, int]] = {}  # how deep graphs are nested in one, and nodes with theirs
+        self._deep, self._inside = 0, 0  # the same of what is read
         self._depth = 0
 
     def op(self) -> Op:
@@ -177,11 +181,29 @@ class Values:
         except ValueError as error:
             raise self.tokens.refusal(at, str(error).partition("\n")[0]) from error
 
+    def begin(self) -> None:
+        """A graph begins: what it holds is counted anew."""
+        self._deep, self._inside = 0, 0
+
+    def end(self, label: str, graph: FrozenGraph) -> None:
+        """A graph that others may hold has been read."""
+        self.graphs[label] = graph
+        self._sizes[label] = (self._deep + 1, self._inside + len(graph.nodes))
+
     def graph(self) -> FrozenGraph:
-        """An inner graph that is defined above."""
-        label = self.tokens.text
+        """An inner graph that is defined above.
+
+        Types of what holds it may be inferred by going through it, each time: graphs in graphs are limited, so that a
+        short text is not work without end.
+        """
+        label, at = self.tokens.text, self.tokens.at
         if self.tokens.kind != "graph" or label not in self.graphs:
             raise self.tokens.failure("a graph that is defined above")
+        deep, size = self._sizes[label]
+        self._deep, self._inside = max(self._deep, deep), self._inside + size
+        if self._deep > MOST_DEEP or self._inside > MOST_INSIDE:
+            fact = f"found graphs {self._deep} deep with {self._inside} nodes, needed {MOST_DEEP} and {MOST_INSIDE}"
+            raise self.tokens.refusal(at, f"{fact} at most")
         self.tokens.advance()
         return self.graphs[label]
 
