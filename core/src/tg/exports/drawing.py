@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from tg.errors import TgError
 from tg.exports.ranges import Range, ranges
 from tg.functions.shared import snapshots
 from tg.gradient.differences import ones
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
-from tg.types.atoms import NamedLength
 from tg.types.dtypes import BOOL, is_complex, is_inexact
 from tg.types.lengths import Length
 from tg.types.substitution import evaluate
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 SHORTEST: Final = 3  # no length is 1, which would be another program
-MOST: Final = 3  # integers are below, so that they are places in axes of that length
 MARGIN: Final = 0.1  # of a range, at either end, in which nothing is drawn
 
 
@@ -36,56 +35,74 @@ class Manner(NamedTuple):
 
     length: int | None  # of all axes; None: one more for each
     is_tame: bool
+    most: int  # integers are below, so that they are places in short axes, and labels of few classes
 
 
-MANNERS: Final = tuple(Manner(length, is_tame) for length in (None, 4, 16) for is_tame in (False, True))
+MANNERS: Final = (
+    Manner(None, is_tame=False, most=3),
+    Manner(None, is_tame=True, most=2),
+    Manner(4, is_tame=False, most=3),
+    Manner(4, is_tame=True, most=2),
+    Manner(16, is_tame=False, most=3),
+    Manner(16, is_tame=True, most=1),
+)
 """The ways of drawing, until one gives finite results: lengths that have no names may have to agree all the same."""
 
 
 def drawn(request: Request) -> Iterator[list[Array]]:
-    """Arrays for the inputs, one list for each manner."""
+    """Arrays for the inputs, one list for each manner; those of inputs that have defaults are these."""
     limits = ranges(request.inputs, request.results)
     for manner in MANNERS:
         stream = np.random.Generator(np.random.Philox(key=0))
         shapes = lengths_of(request, manner.length)
         pairs = zip(request.inputs, shapes, limits, strict=True)
-        arrays = [_array(v, shape, limit, manner, stream, MOST) for v, shape, limit in pairs]
-        yield _in_axes(request, arrays, limits)
+        arrays = [_array(v, shape, limit, manner, stream) for v, shape, limit in pairs]
+        arrays = _in_axes(request, arrays, limits)
+        yield [request.defaults.get(k, array) for k, array in enumerate(arrays)]
 
 
 def lengths_of(request: Request, length: int | None) -> list[tuple[int, ...]]:
-    """A shape for each input: known lengths, those of names, which agree, and others as many as said."""
+    """A shape for each input: known lengths, those that must agree alike, and others as many as said."""
     free = iter(range(SHORTEST, 1 << 30))
-    by_name: dict[str, int] = {}
-    for v, value in zip(request.sources, snapshots(request.sources), strict=True):
-        for n, m in zip(v.lengths, value.shape, strict=True):
-            if type(n) is Length and type(n.atom) is NamedLength:
-                by_name.setdefault(n.atom.name, m)
+    values: dict[Atom, int] = {}
+    count, lengths = len(request.inputs), _lengths(request)
+    shapes = [value.shape for value in snapshots(request.sources)]
+    pairs = [*zip(lengths[count:], shapes, strict=True), *((lengths[k], v.shape) for k, v in request.defaults.items())]
+    for own, shape in pairs:
+        for n, m in zip(own, shape, strict=True):
+            if type(n) is Length and n.atom is not None:
+                values.setdefault(n.atom, m)
 
-    def named(atom: Atom) -> int | None:
-        if type(atom) is not NamedLength:
-            return None
-        return by_name.setdefault(atom.name, next(free) if length is None else length)
+    def value_of(atom: Atom) -> int:
+        if atom not in values:
+            values[atom] = next(free) if length is None else length
+        return values[atom]
 
-    def chosen(n: int | Length | None, static: int | Length | None) -> int:
-        if type(static) is int:
-            return static
-        value = None if n is None else evaluate(n, named)
-        if type(value) is int:
-            return max(value, 0)
-        return next(free) if length is None else length
-
-    return [tuple(map(chosen, v.lengths, v.type.static.shape)) for v in request.inputs]
+    return [tuple(_number(evaluate(n, value_of)) for n in own) for own in lengths[:count]]
 
 
-def _array(
-    v: Variable, shape: tuple[int, ...], limit: Range, manner: Manner, stream: np.random.Generator, most: int
-) -> Array:
+def _lengths(request: Request) -> list[list[int | Length]]:
+    """The lengths of the inputs and sources, where those that the expression needs to be equal are one length."""
+    pattern = request.likely_ones()
+    try:
+        graph = FunctionGraph.of(request.variables, request.results, pattern)
+    except TgError:
+        graph = FunctionGraph.of(request.variables, request.variables, pattern)
+    own = [[n for n in v.lengths if n is not None] for v in graph.inputs]
+    return [[graph.needs.resolve(n) for n in lengths] for lengths in own]
+
+
+def _number(length: int | Length) -> int:
+    assert type(length) is int
+    return max(length, 0)
+
+
+def _array(v: Variable, shape: tuple[int, ...], limit: Range, manner: Manner, stream: np.random.Generator) -> Array:
     kind = v.type
     if kind.dtype == BOOL:
         return stream.random(shape) < 0.5
     if not is_inexact(kind.dtype):
-        return np.asarray(np.floor(stream.random(shape) * most)).astype(kind.numpy_dtype)
+        return np.asarray(np.floor(stream.random(shape) * manner.most)).astype(kind.numpy_dtype)
     low, high = _limits(limit, manner)
     array = np.asarray(low + (high - low) * (MARGIN + (1 - 2 * MARGIN) * stream.random(shape)))
     if is_complex(kind.dtype):
