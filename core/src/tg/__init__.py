@@ -52,6 +52,8 @@ _HOMES = {
     "check_grad": "tg.functions.check_grad",
     "GradientCheck": "tg.functions.check_grad",
     "export": "tg.exports.write",
+    "save": "tg.files.saving",
+    "load": "tg.files.loading",
     "evaluate": "tg.functions.make",
     "explain": "tg.functions.explain",
     "Explanation": "tg.functions.explanation",
@@ -81,7 +83,7 @@ _ERRORS = (
     "TgError", "ShapeError", "DtypeError", "InputError", "BoundsError", "DomainError", "LinAlgError",
     "AssertionFailed",
     "RangeError", "SymbolicError", "NotDifferentiable", "GradientError", "RewriteError", "TextError", "NoRuleError",
-    "BackendUnavailable", "PluginError", "OptionError", "DebugError", "NonFiniteError", "LimitError",
+    "BackendUnavailable", "PluginError", "OptionError", "DebugError", "NonFiniteError", "LimitError", "FileError",
 )  # fmt: skip
 
 _HOMES.update(dict.fromkeys(_ERRORS, "tg.errors"))

@@ -21,6 +21,7 @@ from tg.errors import BoundsError as BoundsError
 from tg.errors import DebugError as DebugError
 from tg.errors import DomainError as DomainError
 from tg.errors import DtypeError as DtypeError
+from tg.errors import FileError as FileError
 from tg.errors import GradientError as GradientError
 from tg.errors import InputError as InputError
 from tg.errors import LimitError as LimitError
@@ -37,6 +38,8 @@ from tg.errors import SymbolicError as SymbolicError
 from tg.errors import TextError as TextError
 from tg.errors import TgError as TgError
 from tg.exports.write import export as export
+from tg.files.loading import load as load
+from tg.files.saving import save as save
 from tg.functions.backends import backend as backend
 from tg.functions.backends import backends as backends
 from tg.functions.backends import release_memory as release_memory

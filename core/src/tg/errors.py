@@ -101,6 +101,10 @@ class TextError(TgError, ValueError):
     """A text that is not a tg program."""
 
 
+class FileError(TgError, ValueError):
+    """A file that is no model of tg, is damaged, or is of a version that this tg does not read."""
+
+
 class NoRuleError(TgError, NotImplementedError):
     """The chosen backend has neither a rule nor an expansion for an op."""
 

@@ -45,7 +45,7 @@ PARTS = (
         "Interpolation",
         tuple(f"interpolate.{name}" for name in tg.interpolate.__all__ if name not in ("PPoly", "BSpline")),
     ),
-    ("Leaving Python", ("export",)),
+    ("Leaving Python", ("save", "load", "export")),
     ("Looking inside", ("print", "to_text", "parse", "explain", "created_at")),
 )
 CLASSES = ("Variable", "Constant", "TensorType", "FrozenGraph", "Op", "GradientCheck", "Explanation", "integrate.Steps")

@@ -7,9 +7,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
 
 from tg import plugin
-from tg.exports.names import distinct, names_of_inputs, names_of_outputs, names_of_shared
 from tg.functions.backends import BackendChoice, backend
 from tg.functions.compile import Setting, imported, link, prepared, requested
+from tg.functions.names import distinct, names_of_inputs, names_of_outputs, names_of_shared
 from tg.functions.retyped import stand_in
 from tg.functions.shared import in_dtypes, snapshots
 from tg.graph.nodes import Constant, Variable

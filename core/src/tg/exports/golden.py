@@ -10,8 +10,8 @@ import numpy as np
 
 from tg.errors import InputError, message
 from tg.exports.drawing import described, drawn
-from tg.exports.names import names_of_inputs, names_of_outputs, names_of_shared
 from tg.exports.ranges import ranges
+from tg.functions.names import names_of_inputs, names_of_outputs, names_of_shared
 from tg.functions.shared import snapshots
 from tg.functions.watch import is_finite
 from tg.plugin.discovery import near
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tg.functions.compile import Program
     from tg.functions.compiled import Function
+    from tg.functions.limited import Limit
     from tg.functions.request import Request
     from tg.functions.shared import Value
 
@@ -65,13 +66,20 @@ def golden(what: str, f: Function, example: Any = None) -> Golden:
     )
 
 
-def outcome(f: Function, arrays: Sequence[Array]) -> tuple[list[Array], list[Array]]:
-    """The results of a function for arrays, and the new values of its shared variables, which are not stored."""
+def outcome(f: Function, arrays: Sequence[Array], limit: Limit | None = None) -> tuple[list[Array], list[Array]]:
+    """The results of a function for arrays, and the new values of its shared variables, which are not stored.
+
+    Args:
+        limit: of the bytes that the call may need.
+    """
     request = f.request
 
     def run(program: Program, values: list[Array], held: list[Value]) -> list[Array]:
         executable = program.executable
-        native, status = executable.run(request.operands(program, [v.copy() for v in values], held))
+        operands = request.operands(program, [v.copy() for v in values], held)
+        if limit is not None:
+            limit.check(program, operands)
+        native, status = executable.run(operands)
         if status:
             raise program.descriptors[status[0] - 1].build(status[1:])
         return [np.array(executable.to_numpy(v)) for v in native]

@@ -93,6 +93,24 @@ class Function:
         """
         return self.programs.wait(timeout)
 
+    @property
+    def shared(self) -> dict[str, Shared]:
+        """The shared variables by name: those that it reads, and those that it updates.
+
+        Of several of one name all but the first have a number behind it.
+
+        Example:
+            >>> import tg
+            >>> x, w = tg.vector("x"), tg.shared([1.0, 2.0], "w")
+            >>> tg.function([x], x * w).shared
+            {'w': <shared w : float64[?]>}
+        """
+        from tg.functions.names import names_of_shared
+
+        request = self.request
+        variables = list({id(s): s for s in (*request.sources, *request.targets)}.values())
+        return dict(zip(names_of_shared(variables, ()), variables, strict=True))
+
     def compile_report(self) -> CompileReport:
         """The time from `tg.function` to what runs, split up: phases, passes, the backend's compiler, caches."""
         from tg.functions.report import report

@@ -272,6 +272,17 @@ class Registry:
         """
         return self._memo.get(("families",), lambda: tables.merge_families(self._offers("tg_ops")))
 
+    def op_sources(self) -> Mapping[str, Entry]:
+        """The extensions that ops other than core's are from, by the names of ops and elementwise functions."""
+        return self._memo.get(("op sources",), self._op_sources)
+
+    def _op_sources(self) -> Mapping[str, Entry]:
+        offers = [
+            (entry, families) for entry, families in self._offers("tg_ops") if entry != self._installed.core.entry
+        ]
+        members = ((entry, op) for entry, families in offers for one in families for op in (*one.elementwise, *one.ops))
+        return {key_name(op): entry for entry, op in members}
+
     def cases(self) -> tuple[Any, ...]:
         """The conformance cases of core and of every extension."""
         return tuple(case for _, cases in self._offers("tg_cases") for case in cases)
