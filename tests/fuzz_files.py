@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 MEMORY = 3 << 30  # bytes of address space of a process
 SECONDS = 20  # of one file
+TOLD = 5_000  # files between two lines
 VALUES: tuple[Any, ...] = (
     None, True, -1, 0, 1, 2, 7, 1 << 31, 1 << 62, 1 << 70, 0.5, "", "x", "*", "..", [], {}, [0], [[]], ["*"], "float32",
 )  # fmt: skip
@@ -224,6 +225,8 @@ def fuzz(count: int, seed: int, processes: int = 1, tell: Callable[[str], object
             for worker in list(workers):
                 for kind in worker.outcomes():
                     counts[kind.partition(":")[0]] += 1
+                    if sum(counts.values()) % TOLD == 0:
+                        tell(f"{sum(counts.values())} files, {counts['fault']} faults")
                     if kind.startswith("fault"):
                         tell(kind)
                 if worker.is_done:

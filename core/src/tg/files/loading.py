@@ -254,9 +254,9 @@ class _Reader:
         graph = parse(self.archive.text(name), self.constants)
         types = [v.type.static for v in variables]
         if list(graph.input_types) != types or len(graph.outputs) != count:
-            found = f"{graph.arity} inputs and {len(graph.outputs)} outputs"
+            counts = f"{graph.arity} inputs and {len(graph.outputs)} outputs"
             raise self.archive.refusal(
-                f"{name}: found {found}, needed {len(variables)} and {count}, of the manifest's types"
+                f"{name}: found {counts}, needed {len(variables)} and {count}, of the manifest's types"
             )
         with Requirements():  # found again where they are imported
             return list(graph.instantiate(variables))

@@ -1,0 +1,23 @@
+"""Files with random changes: each loads with the right golden values, or is refused by an error of tg."""
+
+import pytest
+
+from tests.fuzz_files import fuzz
+
+
+def run(count, seed, processes=1):
+    faults = []
+    counts = fuzz(count, seed, processes, faults.append)
+    assert not [line for line in faults if line.startswith("fault")]
+    assert sum(counts.values()) == count
+    assert counts["FileError"] > count / 3
+    assert counts["loaded"]
+
+
+def test_some_changed_files_are_read_or_refused():
+    run(250, 11)
+
+
+@pytest.mark.long(minutes=30)
+def test_changed_files_are_read_or_refused():
+    run(100_000, 0, 2)
