@@ -52,7 +52,17 @@ int main() {
   training::program model;
   const std::vector<float> images(40, 0.5f);
   const std::vector<std::int64_t> labels = {1, 4};
-  for (int step = 0; step < 3; step++) std::printf("%.9g\\n", model({images.data(), labels.data()}, {2}).loss);
+  const std::vector<std::int64_t> wrong = {1, 5};
+  for (int step = 0; step < 3; step++) {
+    std::printf("%.9g\\n", model({images.data(), labels.data()}, {2}).loss);
+    try {
+      model({images.data(), wrong.data()}, {2});
+    } catch (const training::error &error) {
+      if (step == 0) std::fprintf(stderr, "%s\\n", error.what());
+      continue;  // the state is as it was
+    }
+    return 1;
+  }
 }
 """
 RUST = """\

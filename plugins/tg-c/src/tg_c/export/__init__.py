@@ -30,7 +30,7 @@ def write(program: Exported, path: Path, options: ExportOptions) -> None:
         NoRuleError: the program needs a library that it is to do without, or values decide how much memory it needs.
         InputError: values decide how long a result is.
     """
-    lowered = program.lowered("c", accuracy=options.accuracy)
+    lowered = program.lowered("c", reuse=True, accuracy=options.accuracy)
     one = Interface(program, lowered.graph)
     has_blas, memory = options.blas != "none", options.memory
     base = unit(lowered, BASE, memory, has_blas=has_blas)

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg_c.export.errors import Text as ErrorText
-    from tg_c.export.interface import Interface
+    from tg_c.export.interface import Field, Interface
     from tg_c.export.units import Text
     from tg_c.export.weights import Blob
 
@@ -36,6 +36,13 @@ class Library(NamedTuple):
     def has_file(self) -> bool:
         """Whether there is a file of weights."""
         return self.blob is not None and not self.is_inside
+
+    @property
+    def moved(self) -> list[Field]:
+        """The state that is not overwritten where it lies: the new one is copied there at the end of a call."""
+        one, units = self.interface, (self.base, *(text for _, text in self.levels))
+        pairs = {(len(one.outputs) + k, len(one.inputs) + k): f for k, f in enumerate(one.state)}
+        return [f for pair, f in pairs.items() if not all(pair in unit.reuses for unit in units)]
 
     @property
     def parameters(self) -> list[str]:

@@ -203,7 +203,7 @@ def _arena(library: Library) -> str:
     one, name = library.interface, library.name
     free = set(one.lengths)
     dims = [_of_lengths(n, free) for row in one.dims for n in row] or ["0"]
-    held = sum((int(f.length) * _item(f) + 63) // 64 * 64 for f in one.state)
+    held = sum((int(f.length) * _item(f) + 63) // 64 * 64 for f in library.moved)
     lines = [
         f"static i64 {name}_frame({'const i64 *dims' if library.has_arena else 'void'}) {{",
         *[
@@ -259,7 +259,11 @@ def _run(library: Library) -> str:
     pointers += [_bytes(library, f"constant.{k}") for k in range(len(library.base.arguments))]
     results, at = [f"outputs->{f.word}" for f in one.outputs], 0
     moves = []
+    moved = library.moved
     for f in one.state:
+        if f not in moved:
+            results.append(f"&state->{f.word}")
+            continue
         size = int(f.length) * _item(f)
         results.append(f"start + {at}")
         moves.append(f"  __builtin_memcpy(&state->{f.word}, start + {at}, {size});")

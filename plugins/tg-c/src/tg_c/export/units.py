@@ -35,22 +35,26 @@ LIBRARY: Final = Blas("scipy", None, MappingProxyType(dict.fromkeys((*CBLAS, *FO
 
 
 class Text(NamedTuple):
-    """A unit: its text, the constants that it is given, the slots of BLAS that it calls, the compiler's flags."""
+    """A unit: its text, the constants that it is given, the slots of BLAS that it calls, the compiler's flags.
+
+    `reuses` are the outputs and inputs, in pairs, that may share memory.
+    """
 
     text: str
     arguments: tuple[np.ndarray[Any, Any], ...]
     slots: tuple[int, ...]
     flags: tuple[str, ...]
     only_gcc: tuple[str, ...]
+    reuses: tuple[tuple[int, int], ...]
 
 
 def unit(lowered: Lowered, level: str, memory: Memory, *, has_blas: bool) -> Text:
     """The unit of a program for a level."""
     with written_for(Target(LEVELS[level], LIBRARY if has_blas else NO_BLAS)):
-        request = dataclasses.replace(lowered.request, reusable=(), kept=None)
+        request = dataclasses.replace(lowered.request, kept=None)
         program = Unit(request, memory=memory).program(lowered.graph)
     mentioned = {int(k) for k in re.findall(r"tg_blas\[(\d+)\]", program.text)} if has_blas else set[int]()
     slots = sorted(mentioned.intersection(range(1, len((*CBLAS, *FORTRAN)) + 1)))
     flags = (f"-O{program.level}", *SEMANTICS, "-ftree-vectorize", "-Wno-psabi")
     only_gcc = (*COSTS, *(STREAMING if program.streams else ()), *(AT_O1 if program.level == 1 else ()))
-    return Text(program.text, program.arguments, tuple(slots), flags, only_gcc)
+    return Text(program.text, program.arguments, tuple(slots), flags, only_gcc, program.reuses)
