@@ -21,6 +21,7 @@ COMMANDS = {
     "gcc_sanitized": ("gcc", *SANITIZERS),
     "gcc_static": ("gcc", "-static"),
     "clang": ("clang",),
+    "clang_sanitized": ("clang", *SANITIZERS),
     "musl": ("musl-gcc", "-static"),
     "aarch64": ("aarch64-linux-gnu-gcc", "-static"),
 }

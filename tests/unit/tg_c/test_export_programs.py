@@ -1,6 +1,7 @@
 """Programs in C, C++ and Rust that use exported libraries, built by CMake and cargo."""
 
 import shutil
+from ctypes import CDLL, POINTER, Structure, byref, c_double, c_int64, c_void_p, create_string_buffer
 
 import numpy as np
 import pytest
@@ -164,11 +165,31 @@ def test_rust_calls_a_library_without_crates(tmp_path):
     assert lines[1] == "the arena is smaller than a call with these lengths needs"
 
 
+def test_an_error_inside_of_a_loop_has_its_text_and_values(tmp_path):
+    needs("cmake", "gcc")
+    steps = tg.dim("steps")
+    places, x = tg.tensor("places", "int64", (steps,)), tg.vector("x", shape=(5,))
+    last, _ = tg.scan(lambda h, place: (h + x[place], h), tg.constant(0.0), places)
+    f = tg.function([places, x], last, name="nested")
+    folder = tg.export(f, tmp_path / "nested", "c", example=[np.array([0, 1, 4]), np.arange(5.0)])
+    run("cmake", "-S", folder, "-B", tmp_path / "build", "-DBUILD_SHARED_LIBS=ON")
+    run("cmake", "--build", tmp_path / "build")
+    library, values, text = CDLL(str(tmp_path / "build/libnested.so")), (c_int64 * 8)(), create_string_buffer(200)
+    numbers, array, result = np.array([0, 1, 9]), np.arange(5.0), c_double()
+    inputs, outputs = (c_void_p * 2)(numbers.ctypes.data, array.ctypes.data), POINTER(c_double)(result)
+    arena = create_string_buffer(4096)
+    code = library.nested_run(byref(c_int64(3)), inputs, byref(outputs), arena, c_int64(4096), values)
+    assert code == 1
+    length = library.nested_error_with_values(code, values, text, c_int64(200))
+    assert text.value.decode() == "BoundsError: index 9 is out of bounds for an axis of length 5"
+    assert length == len(text.value)
+    library.nested_error_with_values(code, values, text, c_int64(12))
+    assert text.value == b"BoundsError"
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 33])
 def test_lengths_of_a_call_are_free(n, tmp_path):
     needs("gcc")
-    from ctypes import CDLL, POINTER, Structure, byref, c_double, c_int64, c_void_p
-
     length = tg.dim("n")
     x, y = tg.matrix("x", shape=(length, 4)), tg.vector("y", shape=(length,))
     f = tg.function([x, y], tg.tanh(x @ x.T) @ y + tg.sum(x, axis=1), name="free")

@@ -42,9 +42,9 @@ def texts_of(graph: FrozenGraph) -> list[Text]:
     def add(descriptors: Sequence[Any]) -> int:
         first = len(texts)
         for descriptor in descriptors:
-            line = descriptor.text.replace("\n", " ") or "a check in a loop or a branch fails"
-            hint = f" ({descriptor.hint})" if descriptor.hint else ""
-            texts.append(Text(f"{descriptor.error}: {line}{hint}"))
+            line = descriptor.text.replace("\n", " ")
+            inside = "a check in a loop or a branch fails"
+            texts.append(Text(f"{descriptor.error}: {line}" if line else inside))
             if descriptor.inner:
                 pending.append((len(texts) - 1, descriptor.inner))
         return first
