@@ -117,10 +117,13 @@ TG_INLINE @V @NAME(@V x, @V y) {
   return x;
 }"""
 # Halves as float32 and back, rounded to the nearest, half to even, whatever the mode is; subnormal ones are numbers.
+# clang gives an asm no register for fewer bytes than one has: four halves are the first of eight.
 WIDENED: Final = """\
 TG_INLINE @R @NAME(@V x) {
   @R y;
-  __asm__("vcvtph2ps %1, %0" : "=v"(y) : "v"(x));
+  @W w;
+  __builtin_memcpy(&w, &x, sizeof x);
+  __asm__("vcvtph2ps %1, %0" : "=v"(y) : "v"(w));
   return y;
 }"""
 WIDENED_TO: Final = """\
@@ -138,7 +141,9 @@ WIDENING: Final = {
 NARROWED: Final = """\
 TG_INLINE @V @NAME(@R x) {
   @V y;
-  __asm__("vcvtps2ph $0, %1, %0" : "=v"(y) : "v"(x));
+  @W w;
+  __asm__("vcvtps2ph $0, %1, %0" : "=v"(w) : "v"(x));
+  __builtin_memcpy(&y, &w, sizeof y);
   return y;
 }"""
 OF_INTEGERS: Final = """\

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg.backend import STATUS_LENGTH
@@ -73,9 +74,11 @@ def functions(name: str, texts: Sequence[Text], own: int) -> str:
     cases = [f"    case {code}: return {_quoted(text)};" for code, text in FAILURES.values()]
     if not own:
         return _WITHOUT_CHECKS.replace("@name", name).replace("@cases", "\n".join(cases))
-    rows = [f"  {{{_quoted(t.text)}, {t.first}, {t.inner}}}," for t in texts]
+    ends = [0, *itertools.accumulate(len(t.text) + 1 for t in texts)]
+    rows = [f"  {{{place}, {t.first}, {t.inner}}}," for place, t in zip(ends, texts, strict=False)]
+    words = "\n".join(f'  {_quoted(t.text)[:-1]}\\0"' for t in texts)
     text = _FUNCTIONS.replace("@own", str(own)).replace("@name", name)
-    return text.replace("@rows", "\n".join(rows)).replace("@cases", "\n".join(cases))
+    return text.replace("@rows", "\n".join(rows)).replace("@words", words).replace("@cases", "\n".join(cases))
 
 
 def _quoted(text: str) -> str:
@@ -102,7 +105,9 @@ int @name_error_with_values(int code, const int64_t *values, char *text, int64_t
 }
 """
 _FUNCTIONS: Final = """\
-static const struct { const char *text; int first, count; } @name_checks[] = {
+static const char @name_texts[] = /* offsets into it are no pointers, which a loader would have to write */
+@words;
+static const struct { int text, first, count; } @name_checks[] = {
 @rows
 };
 
@@ -110,7 +115,7 @@ const char *@name_error_text(int code) {
   switch (code) {
     case 0: return "no error";
 @cases
-    default: return code > 0 && code <= @own ? @name_checks[code - 1].text : "no code of @name";
+    default: return code > 0 && code <= @own ? @name_texts + @name_checks[code - 1].text : "no code of @name";
   }
 }
 
@@ -124,7 +129,7 @@ int @name_error_with_values(int code, const int64_t *values, char *text, int64_t
       if (inner < 1) break;
       number /= @name_checks[place].count + 1;
       place = @name_checks[place].first + inner - 1;
-      from = @name_checks[place].text;
+      from = @name_texts + @name_checks[place].text;
     }
   }
   for (; *from && at + 1 < size; from++) {
