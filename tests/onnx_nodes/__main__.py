@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter, defaultdict
+import time
+from typing import TYPE_CHECKING
 
 from tests.onnx_nodes.cases import collect
-from tests.onnx_nodes.outcomes import FAILED, RIGHT, WRONG, outcome
+from tests.onnx_nodes.outcomes import FAILED, WRONG, outcome
+from tests.onnx_nodes.results import Results, write_results, write_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.onnx_nodes.cases import Case
+
+BACKENDS = ("perform", "c", "numba", "jax", "torch", "mlx")
 
 
 def tell(line: str) -> None:
@@ -16,37 +25,40 @@ def tell(line: str) -> None:
     sys.stdout.flush()
 
 
+def run(cases: Sequence[Case], backend: str, *, names: bool) -> Results:
+    """Run cases, and tell counts and causes."""
+    results, start = Results(), time.perf_counter()
+    for case in cases:
+        result = outcome(case, backend)
+        results.add(case, result)
+        if result.kind in (WRONG, FAILED):
+            tell(f"{result.kind}: {case.name}: {result.cause}")
+    for (kind, cause), affected in sorted(results.causes.items(), key=lambda entry: -len(entry[1])):
+        tell(f"{len(affected):5} {kind}: {cause}")
+        if names:
+            tell("      " + " ".join(affected))
+    tell(f"{backend}: {results.summary()}; {time.perf_counter() - start:.0f} s")
+    return results
+
+
 def main() -> int:
-    """Run cases, and print counts and causes."""
+    """Run the cases that the arguments ask for."""
     parser = argparse.ArgumentParser(prog="python -m tests.onnx_nodes", description=__doc__)
-    parser.add_argument("--backend", default="perform")
+    parser.add_argument("--backend", default="perform", help="a backend's name, or all")
     parser.add_argument("--part", default="", help="only cases whose names contain this")
     parser.add_argument("--every", type=int, default=1, help="each n-th case")
     parser.add_argument("--names", action="store_true", help="name the cases of each cause")
+    parser.add_argument("--write", action="store_true", help="keep what came of the cases, and write the page's table")
     options = parser.parse_args()
     cases = [c for c in collect() if options.part in c.name][:: options.every]
-    kinds: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
-    causes: dict[tuple[str, str], list[str]] = defaultdict(list)
-    fixed = 0
-    for case in cases:
-        result = outcome(case, options.backend)
-        kinds[case.has_own_types][result.kind] += 1
-        fixed += bool(result.kind == RIGHT and result.values)
-        if result.kind != RIGHT:
-            causes[result.kind, result.cause].append(case.name)
-        if result.kind in (WRONG, FAILED):
-            tell(f"{result.kind}: {case.name}: {result.cause}")
-    for (kind, cause), names in sorted(causes.items(), key=lambda entry: -len(entry[1])):
-        tell(f"{len(names):5} {kind}: {cause}")
-        if options.names:
-            tell("      " + " ".join(names))
-    for own, label in ((True, "types that tg has"), (False, "other types")):
-        total = sum(kinds[own].values())
-        tell(f"{label}: {kinds[own][RIGHT]} of {total} right; {dict(kinds[own])}")
-    total = sum(sum(k.values()) for k in kinds.values())
-    right = kinds[True][RIGHT] + kinds[False][RIGHT]
-    tell(f"{options.backend}: {right} of {total} right, {100 * right / max(total, 1):.1f} %, {fixed} with fixed inputs")
-    return 1 if any(k[WRONG] + k[FAILED] for k in kinds.values()) else 0
+    failures = 0
+    for backend in BACKENDS if options.backend == "all" else [options.backend]:
+        results = run(cases, backend, names=options.names)
+        failures += results.failures
+        if options.write and not options.part:
+            write_results(backend, results)
+            write_table()
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":

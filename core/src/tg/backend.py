@@ -36,7 +36,7 @@ _NAMES = {
     "tg.link.signature": "Signature",
     "tg.graph.timing": "Span annotate",
     "tg.turns": "Claim alone cover exclusive",
-    "tg.callers": "warn",
+    "tg.callers": "claim warn",
     "tg.cache.entries": "Cache",
     "tg.cache.machine": "cpu",
     # functions that leave Python

@@ -2,6 +2,7 @@
 
 from tg.cache.entries import Cache as Cache
 from tg.cache.machine import cpu as cpu
+from tg.callers import claim as claim
 from tg.callers import warn as warn
 from tg.errors import message as message
 from tg.exports.exported import Exported as Exported

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from onnx import defs
 
 import tg
-from tg.backend import Variable, message
+from tg.backend import Variable, is_inexact, message
 from tg_onnx.reading.arrays import array_of
 from tg_onnx.reading.definitions import defined_as, schema_of
 from tg_onnx.reading.elements import BY_TYPE_STRING, element
@@ -85,6 +85,14 @@ class Scope:
                     met.add(id(u))
                     pending.append(u)
         return sorted(names)
+
+    def remedy(self, variable: Variable) -> str | None:
+        """A hint that says how to fix what decides a value: integers by their values, other inputs by their lengths."""
+        names = self.sources(variable)
+        whole = [n for v, n in self.reader.names.values() if n in names and not is_inexact(v.dtype)]
+        entries = ", ".join(f"{name!r}: …" for name in whole or names)
+        argument = "values" if whole else "shapes"
+        return f"tg_onnx.load(model, {argument}={{{entries}}}) fixes what decides it" if names else None
 
     def read(self, graph: GraphProto) -> list[Value]:
         """The outputs of a graph whose inputs are in `values` already."""

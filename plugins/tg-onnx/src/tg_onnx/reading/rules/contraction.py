@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import tg
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tg_onnx.reading.table import Rules
 
 
-def _gemm(node: Node) -> Variable:
+def _gemm(node: Node) -> Any:
     """alpha A B + beta C, either matrix transposed."""
     a, b = node[0], node[1]
     alpha, beta = node.attr("alpha", 1.0), node.attr("beta", 1.0)

@@ -53,7 +53,8 @@ def _if(node: Node) -> list[Value]:
 
 def _differ(node: Node, what: str, error: Exception) -> tg.NoRuleError:
     first = str(error).splitlines()[0]
-    return tg.NoRuleError(message(f"{node.place}: found {what} of several types ({first}), needed one"))
+    hint = node.scope.remedy(node[0]) if what == "branches" else None
+    return tg.NoRuleError(message(f"{node.place}: found {what} of several types ({first}), needed one", hint=hint))
 
 
 class _StopsEarly(Exception):  # noqa: N818 (a signal to read the body in another way)

@@ -30,7 +30,7 @@ def _many(function: Callable[[Any, Any], Any]) -> Callable[[Node], Variable]:
     return lambda node: functools.reduce(function, node.variables)
 
 
-def _divide(node: Node) -> Variable:
+def _divide(node: Node) -> Any:
     """Quotients; those of integers toward zero."""
     x, y = node[0], node[1]
     if not is_integer(x.dtype):
@@ -70,7 +70,7 @@ def _power(node: Node) -> Variable:
     return tg.power(x, tg.cast(y, x.dtype))
 
 
-def _mean(node: Node) -> Variable:
+def _mean(node: Node) -> Any:
     return functools.reduce(tg.add, node.variables) / len(node.inputs)
 
 
@@ -148,7 +148,7 @@ def _hard_sigmoid(node: Node) -> Variable:
     return tg.clip(node.attr("alpha", 0.2) * x + node.attr("beta", 0.5), 0, 1)
 
 
-def _hard_swish(node: Node) -> Variable:
+def _hard_swish(node: Node) -> Any:
     x = node[0]
     return x * tg.clip(x * float(np.float32(1 / 6)) + 0.5, 0, 1)
 
@@ -157,7 +157,7 @@ def _gelu(node: Node) -> Variable:
     return tg.nn.gelu(node[0], "tanh" if node.attr("approximate", "none") == "tanh" else "none")
 
 
-def _swish(node: Node) -> Variable:
+def _swish(node: Node) -> Any:
     x = node[0]
     return x * tg.sigmoid(x * node.attr("alpha", 1.0))
 
@@ -174,11 +174,11 @@ def _absolute(x: Variable) -> Variable:
     return x if x.dtype.startswith("u") else tg.absolute(x)
 
 
-def _round(x: Variable) -> Variable:
+def _round(x: Variable) -> Any:
     return tg.rint(x)
 
 
-def _same(x: Variable) -> Variable:
+def _same(x: Variable) -> Any:
     return x
 
 

@@ -34,7 +34,7 @@ def _same(a: Any, b: Any) -> bool:
     return bool(a == b) if isinstance(a, int) and isinstance(b, int) else a is b
 
 
-def _gather_nd(node: Node) -> Variable:
+def _gather_nd(node: Node) -> Any:
     """Elements or parts at the positions that the last axis of an index holds."""
     x, index, batch = node[0], node[1], node.attr("batch_dims", 0)
     return x[(*_batch_positions(index, batch), *_positions(index))]
@@ -70,7 +70,7 @@ def _scatter_nd(node: Node) -> Variable:
     return getattr(place, WAYS[node.attr("reduction", "none")])(updates)  # type: ignore[no-any-return]
 
 
-def _slice(node: Node) -> Variable:
+def _slice(node: Node) -> Any:
     """Parts of x; starts, ends, axes and steps became operands at version 10."""
     x = node[0]
     if node.since < 10:

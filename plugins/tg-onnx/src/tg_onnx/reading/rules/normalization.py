@@ -52,7 +52,7 @@ def _layer(node: Node) -> list[Variable]:
     return [y + node[2] if node.has(2) else y, mean, scale][: node.outputs]
 
 
-def _rms(node: Node) -> Variable:
+def _rms(node: Node) -> Any:
     x, axis, eps = node[0], node.attr("axis", -1), node.attr("epsilon", 1e-5)
     axes = tuple(range(axis % x.ndim, x.ndim))
     wide = tg.cast(x, "float32") if x.dtype in ("float16", "bfloat16") and node.attr("stash_type", 1) == 1 else x
@@ -78,7 +78,7 @@ def _batch(node: Node) -> list[Variable]:
     return [y, mean * momentum + own_mean * (1 - momentum), var * momentum + own_var * (1 - momentum)][: node.outputs]
 
 
-def _instance_norm(node: Node) -> Variable:
+def _instance_norm(node: Node) -> Any:
     x, eps = node[0], node.attr("epsilon", 1e-5)
     axes = tuple(range(2, x.ndim))
     centred = x - tg.mean(x, axes, keepdims=True)
@@ -86,7 +86,7 @@ def _instance_norm(node: Node) -> Variable:
     return y * _channels(node[1], x.ndim) + _channels(node[2], x.ndim)
 
 
-def _lrn(node: Node) -> Variable:
+def _lrn(node: Node) -> Any:
     """Local response normalization: by the squares of neighbouring channels."""
     x, size = node[0], node.attr("size")
     alpha, beta, bias = node.attr("alpha", 1e-4), node.attr("beta", 0.75), node.attr("bias", 1.0)

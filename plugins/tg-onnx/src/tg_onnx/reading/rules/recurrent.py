@@ -61,7 +61,7 @@ class Layer:
         """Operand k for a direction."""
         return self.node[k][direction] if self.node.has(k) else None
 
-    def state(self, k: int, direction: int) -> Variable:
+    def state(self, k: int, direction: int) -> Any:
         """The first state that operand k gives, zeros unless it is there."""
         if not self.node.has(k):
             return tg.zeros((self.x.shape[1], self.width), self.x.dtype)

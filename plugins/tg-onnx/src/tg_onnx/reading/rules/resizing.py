@@ -40,7 +40,7 @@ def _setting(node: Node) -> Setting:
     mode = node.attr("mode", "nearest")
     if node.since < 11:  # and all of Upsample
         plain = "asymmetric"
-        return Setting("linear" if mode in ("linear", "bilinear") else mode, plain, "floor", -0.75, False, False, 0.0)
+        return Setting("linear" if mode in ("linear", "bilinear") else mode, plain, "simple", -0.75, False, False, 0.0)
     return Setting(
         mode,
         node.attr("coordinate_transformation_mode", "half_pixel"),
@@ -100,7 +100,10 @@ def _cubic(distance: Array, a: float) -> Array:
 def taps(old: int, place: Array, scale: float, setting: Setting) -> tuple[Array, Array]:
     """Positions (new, taps) of old elements, inside the image, and their weights."""
     if setting.mode == "nearest":
-        index = np.clip(_nearest(place, setting.rounding), 0, old - 1)
+        rounding = setting.rounding
+        if rounding == "simple":  # before 11 nothing says which; ONNX Runtime takes the next one of what shrinks
+            rounding = "ceil" if scale < 1 else "floor"
+        index = np.clip(_nearest(place, rounding), 0, old - 1)
         return index.astype(np.int64)[:, None], np.ones((len(place), 1))
     shrink = min(scale, 1.0) if setting.antialias else 1.0
     reach = (1 if setting.mode == "linear" else 2) / shrink
