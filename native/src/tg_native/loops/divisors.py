@@ -1,7 +1,8 @@
 """Divisors that all elements along an axis share: a product with the inverse takes a tenth of a quotient.
 
-The error is less than one unit in the last place. A divisor whose inverse, or which itself, may be subnormal is scaled
-by a power of two first, and what it divides afterwards: no quotient overflows that should not.
+The error is less than one unit in the last place, which is too much where a quotient is rounded to a whole number: at
+half-way it decides which. Divisors of such quotients have no inverse. A divisor whose inverse, or which itself, may be
+subnormal is scaled by a power of two first, and what it divides afterwards: no quotient overflows that should not.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import operator
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from tg.ops.elementwise.arithmetic import divide
+from tg.ops.elementwise.rounding import ceil, floor, rint, trunc
 from tg_native.kernels.dtypes import is_wide_float
 from tg_native.kernels.functions import fabs
 from tg_native.kernels.lanes import Lanes, select
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from tg_native.kernels.lanes import Elements
     from tg_native.kernels.routine import Routine
 
+WHOLE: Final = (rint, floor, ceil, trunc)
 LARGE: Final = {"float64": (2.0**1000, 2.0**600), "float32": (2.0**100, 2.0**60)}
 """From which numbers on, and below the inverse of which, divisors are scaled, and by what."""
 
@@ -50,8 +53,10 @@ def unscaled(inverses: Mapping[int, Inverse]) -> tuple[Condition, dict[int, Inve
 def inverses(nodes: Sequence[Node], values: Mapping[int, Elements]) -> dict[int, Inverse]:
     """The inverses of those divisors of steps that are known before the loop over the axis begins."""
     by_number: dict[int, Inverse] = {}
+    whole = {k for node in nodes if node.op.rule_key in WHOLE for k in node.inputs}
+    plain = {node.inputs[1] for node in nodes if node.op.rule_key is divide and not whole.isdisjoint(node.outputs)}
     for node in nodes:
-        if node.op.rule_key is divide and node.inputs[0] not in values:
+        if node.op.rule_key is divide and node.inputs[0] not in values and node.inputs[1] not in plain:
             y = values.get(node.inputs[1])
             if isinstance(y, Lanes) and is_wide_float(y.dtype) and node.inputs[1] not in by_number:
                 by_number[node.inputs[1]] = _inverse(y)
