@@ -82,6 +82,19 @@ def test_slices_and_indices(opset):
     agree([m], [m.at[1:3].set(2.0), m.at[:, 0].multiply(3.0), tg.grad(tg.sum(m[1:3] ** 2), m)], values, opset=opset)
 
 
+def test_slices_are_numpys_whatever_the_length():
+    x = tg.vector("x")
+    for place in (slice(-9, 3, -1), slice(3, -9, -1), slice(-9, -2, 2), slice(-2, -9, -3), slice(2, None, -1)):
+        made = model([x], [x[place]])
+        for n in (0, 2, 5, 12):
+            np.testing.assert_array_equal(run(made, np.arange(float(n)))[0], np.arange(float(n))[place])
+
+
+def test_lengths_of_0_are_lengths():
+    x = tg.tensor("x", shape=(None, None))
+    agree([x], [tg.tile(x, (0, 3)), tg.repeat(x, 0, axis=0), tg.reshape(x[:0], (0, 5))], RANDOM.random((3, 4)))
+
+
 def test_an_index_is_given_to_gather_as_it_is():
     m, i = tg.matrix("m"), tg.vector("i", dtype="int64")
     made = model([m, i], [m[i]])

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tg import NoRuleError
 from tg.backend import Variable, bitwise, freeze, message, node_lines
-from tg_onnx.writing.patterns import Reader, find
+from tg_onnx.writing.patterns import find
+from tg_onnx.writing.reader import Reader
 from tg_onnx.writing.rules import RULES
 from tg_onnx.writing.rules.indexing import READERS
 from tg_onnx.writing.scope import Value
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tg.backend import FrozenGraph, Node, Op, TensorType
-    from tg_onnx.writing.patterns import Match
+    from tg_onnx.writing.reader import Match
     from tg_onnx.writing.scope import Scope
 
 MISSING: Final[Mapping[str, str]] = {"complex64": "complex numbers", "complex128": "complex numbers"}

@@ -5,150 +5,32 @@ They are looked for from the last node of each; what else reads a value inside o
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from tg.backend import (
-    AxisLength,
-    Cast,
     ExpandDims,
-    Reduce,
     Reshape,
     arithmetic,
     comparison,
     exponential,
     special,
 )
+from tg_onnx.writing.reader import Match, Reader
 from tg_onnx.writing.rules.reduction import reduced
 from tg_onnx.writing.scope import agree, is_one
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tg.backend import FrozenGraph, Node
+    from tg.backend import Node
     from tg_onnx.writing.scope import Scope, Value
 
 ROOT_OF_HALF: Final = 0.7071067811865476
 SATURATED: Final = 30.0
 CUBIC: Final = 0.044715
 TWICE_ROOT: Final = 1.5957691216057308  # 2 * sqrt(2 / pi)
-NEAR: Final = 1e-6  # a constant of float32 is as near as this to the number that it stands for
-
-
-class Match(NamedTuple):
-    """A pattern that was found: the values that it is of, and what writes it."""
-
-    operands: tuple[int, ...]
-    write: Callable[..., Any]
-
-
-@final
-class Reader:
-    """A program, read from its results: which node makes a value, of which operands."""
-
-    def __init__(self, graph: FrozenGraph) -> None:
-        self.graph = graph
-        self._makers: dict[int, Node] = {k: node for node in graph.nodes for k in node.outputs}
-
-    def operands(self, value: int, key: object) -> tuple[int, ...] | None:
-        """The operands of the node that makes a value, if it is of an op: its class, or a function of elements."""
-        node = self._makers.get(value)
-        return node.inputs if node is not None and node.op.rule_key is key else None
-
-    def op(self, value: int) -> Any:
-        """The op that makes a value."""
-        return self._makers[value].op
-
-    def pairs(self, value: int, key: object) -> Iterator[tuple[int, int]]:
-        """Both operands of a node that commutes, in either order."""
-        operands = self.operands(value, key)
-        if operands is not None:
-            a, b = operands
-            yield from ((a, b), (b, a))
-
-    def number(self, value: int) -> float | None:
-        """The number that a constant of one element is."""
-        constant = self.graph.constant(value)
-        return float(constant.data.reshape(())) if constant is not None and constant.data.size == 1 else None
-
-    def is_number(self, value: int, wanted: float) -> bool:
-        """Whether a value is a constant near a number."""
-        number = self.number(value)
-        return number is not None and math.isclose(number, wanted, rel_tol=NEAR)
-
-    def shape(self, value: int) -> tuple[Any, ...]:
-        """The lengths of a value."""
-        return self.graph.symbolic[value].shape
-
-    def unexpanded(self, value: int) -> int:
-        """The value below axes of length 1 that were inserted."""
-        operands = self.operands(value, ExpandDims)
-        return value if operands is None else operands[0]
-
-    def square(self, value: int) -> int | None:
-        """The value that this one is the square of."""
-        operands = self.operands(value, arithmetic.square)
-        if operands is not None:
-            return operands[0]
-        operands = self.operands(value, arithmetic.multiply)
-        return operands[0] if operands is not None and operands[0] == operands[1] else None
-
-    def mean(self, value: int) -> Mean | None:
-        """The mean that a value is: a sum over axes times or by the number of its elements."""
-        for total, count, is_product in self._scaled(value):
-            outside = self.operands(total, ExpandDims)
-            sums = self.operands(total if outside is None else outside[0], Reduce)
-            if sums is None:
-                continue
-            op = self.op(total if outside is None else outside[0])
-            axes = tuple(sorted(k % len(self.shape(sums[0])) for k in op.axes))
-            keeps = outside is not None
-            if op.fn is not arithmetic.add or not axes:
-                continue
-            if keeps and tuple(sorted(k % len(self.shape(total)) for k in self.op(total).axes)) != axes:
-                continue
-            if self._counts(count, sums[0], axes, is_product=is_product):
-                return Mean(sums[0], axes, keeps)
-        inner = self.operands(value, ExpandDims)
-        if inner is not None:
-            mean = self.mean(inner[0])
-            places = tuple(sorted(k % len(self.shape(value)) for k in self.op(value).axes))
-            if mean is not None and not mean.keeps and places == mean.axes:
-                return mean._replace(keeps=True)
-        return None
-
-    def _scaled(self, value: int) -> Iterator[tuple[int, int, bool]]:
-        for a, b in self.pairs(value, arithmetic.multiply):
-            yield a, b, True
-        operands = self.operands(value, arithmetic.divide)
-        if operands is not None:
-            a, b = operands
-            yield a, b, False
-
-    def _counts(self, value: int, x: int, axes: Sequence[int], *, is_product: bool) -> bool:
-        """Whether a value is the number of elements along axes, or its reciprocal."""
-        lengths = [self.shape(x)[k] for k in axes]
-        number = self.number(value)
-        if number is not None:
-            if not all(type(n) is int for n in lengths):
-                return False
-            count = math.prod(lengths)
-            return count > 0 and math.isclose(number, 1 / count if is_product else count, rel_tol=NEAR)
-        cast = self.operands(value, Cast)
-        if is_product or cast is None or len(lengths) != 1:
-            return False
-        of = self.operands(cast[0], AxisLength)
-        return of is not None and agree((self.shape(of[0])[self.op(cast[0]).axis],), tuple(lengths))
-
-
-class Mean(NamedTuple):
-    """A mean over axes, counted from the front, which are kept with length 1 or dropped."""
-
-    x: int
-    axes: tuple[int, ...]
-    keeps: bool
 
 
 class Standard(NamedTuple):
@@ -273,32 +155,58 @@ def _node(kind: str, **attributes: Any) -> Callable[..., Value]:
     return lambda w, x, *rest: w(kind, x, *rest, shape=x.shape, **attributes)
 
 
+class Statistics(NamedTuple):
+    """(x - mean) / sqrt(variance + eps) * w + b, of which w and b may be absent."""
+
+    x: int
+    mean: int
+    variance: int
+    eps: float
+    w: int | None
+    b: int | None
+
+
+def _by_statistics(reader: Reader, value: int) -> Iterator[Statistics]:
+    """The forms of a normalization by statistics: as it is written, and as a product and a sum."""
+    for z, w, b in _affine(reader, value):
+        quotient = reader.operands(z, arithmetic.divide)
+        rooted = None if quotient is None else _rooted(reader, quotient[1])
+        difference = None if quotient is None else reader.operands(quotient[0], arithmetic.subtract)
+        if rooted is not None and difference is not None:
+            yield Statistics(difference[0], difference[1], rooted[0], rooted[1], w, b)
+    for scaled, shift in reader.pairs(value, arithmetic.add):
+        difference = reader.operands(shift, arithmetic.subtract)
+        for x, factor in reader.pairs(scaled, arithmetic.multiply) if difference is not None else ():
+            for middle, same in reader.pairs(difference[1], arithmetic.multiply) if difference is not None else ():
+                for inverse, w in reader.pairs(factor, arithmetic.multiply) if same == factor else ():
+                    quotient = reader.operands(inverse, arithmetic.divide)
+                    rooted = _rooted(reader, quotient[1]) if quotient and reader.is_number(quotient[0], 1) else None
+                    if rooted is not None and difference is not None:
+                        yield Statistics(x, middle, rooted[0], rooted[1], w, difference[0])
+
+
 def batch_normalization(reader: Reader, value: int, opset: int) -> Match | None:
     """`BatchNormalization` with statistics that are given, channels being the second axis."""
     shape = reader.shape(value)
     if len(shape) < 2:
         return None
     channels, behind = shape[1:2], len(shape) - 2
-    for z, w, b in _affine(reader, value):
-        quotient = reader.operands(z, arithmetic.divide)
-        rooted = None if quotient is None else _rooted(reader, quotient[1])
-        difference = None if quotient is None else reader.operands(quotient[0], arithmetic.subtract)
-        if rooted is None or difference is None or not agree(reader.shape(difference[0]), shape):
+    for x, average, variance, eps, w, b in _by_statistics(reader, value):
+        if not agree(reader.shape(x), shape):
             continue
-        middle, spread = (_parameter(reader, v, channels, behind) for v in (difference[1], rooted[0]))
+        middle, spread = (_parameter(reader, v, channels, behind) for v in (average, variance))
         scale, bias = (_parameter(reader, v, channels, behind) for v in (w, b))
         if middle is None or spread is None or (w is None) != (scale is None) or (b is None) != (bias is None):
             continue
         if type(channels[0]) is not int and (scale is None or bias is None):
             continue
         present = [v for v in (scale, bias) if v is not None]
-        return Match(
-            (difference[0], *present, middle, spread), _with_defaults(scale is not None, bias is not None, rooted[1])
-        )
+        write = _with_defaults(has_scale=scale is not None, has_bias=bias is not None, eps=eps)
+        return Match((x, *present, middle, spread), write)
     return None
 
 
-def _with_defaults(has_scale: bool, has_bias: bool, eps: float) -> Callable[..., Value]:
+def _with_defaults(*, has_scale: bool, has_bias: bool, eps: float) -> Callable[..., Value]:
     def write(w: Scope, x: Value, *rest: Value) -> Value:
         operands = list(rest)
         count = x.shape[1]
@@ -387,6 +295,16 @@ def _gelu_by_erf(w: Scope, x: Value) -> Value:
     return w("Mul", w("Mul", x, share), w.like(x, 0.5))
 
 
+def relu(reader: Reader, value: int, opset: int) -> Match | None:
+    """`Relu`: 0 where x is not above 0, else x."""
+    operands = reader.operands(value, comparison.where)
+    condition = None if operands is None else reader.operands(operands[0], comparison.less_equal)
+    if operands is None or condition is None or condition[0] != operands[2]:
+        return None
+    numbers = [reader.number(v) for v in (condition[1], operands[1])]
+    return Match((operands[2],), _node("Relu")) if numbers == [0, 0] else None
+
+
 def leaky_relu(reader: Reader, value: int, opset: int) -> Match | None:
     """`LeakyRelu`: x where it is above 0, else a number times x."""
     operands = reader.operands(value, comparison.where)
@@ -406,6 +324,7 @@ PATTERNS: Final = (
     group_normalization,
     batch_normalization,
     gelu,
+    relu,
     leaky_relu,
     mean,
 )

@@ -253,8 +253,10 @@ class Scope:
             root = root.operands[0]
             if agree(root.shape, shape):
                 return root
-        if any(type(n) is int and n == 0 for n in shape) and all(type(n) is int for n in shape):
-            return self("Reshape", x, self.sizes(shape), shape=shape, allowzero=1)  # type: ignore[arg-type]
+        if any(type(n) is int and n == 0 for n in shape):  # which another way stands for a length of x
+            lengths: list[Any] = [n if type(n) is int else sizes and sizes[k] for k, n in enumerate(shape)]
+            if all(n is not None for n in lengths):
+                return self("Reshape", x, self.sizes(lengths), shape=shape, allowzero=1)
         for source in (root, x):
             wanted = _wanted(source, shape)
             if wanted.count(None) <= 1:

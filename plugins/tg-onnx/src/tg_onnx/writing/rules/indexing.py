@@ -42,10 +42,11 @@ def wrap_index(op: Any, w: Scope, i: Value, n: Value) -> Value:
 def _clamped(w: Scope, start: Value, x: Value, axis: int, size: Any, step: int) -> Value:
     """A start at which the whole window lies within the axis."""
     n, one = w.length(x, axis), w.constant(np.int64(1))
-    span = _times(w, _plus(w, size, -1), step)
-    back, forth = (span, 0) if step < 0 else (0, span)
-    last = w("Sub", w("Sub", n, one), _scalar(w, forth))
-    return w("Max", w("Min", start, last), _scalar(w, _times(w, back, -1)))
+    reach = _times(w, _plus(w, size, -1), abs(step))  # of no positions it is below 0
+    reach = max(reach, 0) if isinstance(reach, int) else w("Max", reach, w.constant(np.int64(0)))
+    back, forth = (reach, 0) if step < 0 else (0, reach)
+    last = w("Sub", w("Sub", n, one), _scalar(w, forth)) if forth != 0 else w("Sub", n, one)
+    return w("Max", w("Min", start, last), _scalar(w, back))
 
 
 def _scalar(w: Scope, n: Any) -> Value:

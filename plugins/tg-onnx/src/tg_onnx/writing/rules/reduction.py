@@ -12,10 +12,8 @@ if TYPE_CHECKING:
 
     from tg_onnx.writing.scope import Scope, Value
 
-NARROW: Final = {
-    "bool": "int32", "int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32",
-}  # fmt: skip
-"""The dtypes that not all reductions have, and those in which they are the same."""
+NARROW: Final = frozenset({"bool", "int8", "int16", "uint8", "uint16"})
+"""The dtypes that not all reductions have: they are reduced in int32, which holds all of their numbers."""
 
 KINDS: Final = {
     arithmetic.add: "ReduceSum",
@@ -43,7 +41,7 @@ def reduce(op: Any, w: Scope, x: Value) -> Any:
     if not op.axes:
         return x
     if x.dtype in NARROW:
-        return w.cast(reduced(w, KINDS[op.fn], w.cast(x, NARROW[x.dtype]), op.axes), x.dtype)
+        return w.cast(reduced(w, KINDS[op.fn], w.cast(x, "int32"), op.axes), x.dtype)
     return reduced(w, KINDS[op.fn], x, op.axes)
 
 
