@@ -89,9 +89,10 @@ _NAMES = {
     "tg.ops.elementwise.arithmetic": "gate kink",
     "tg.ops.elementwise.cast": "Cast",
     # ops of core, family by family
-    "tg.ops": "contraction control creation cumulative fourier indexing loops reduction shape sharding softmax sorting",
+    "tg.ops": "contraction control creation cumulative fourier indexing integer_products loops quantization reduction"
+    " shape sharding softmax sorting",
     "tg.ops.linalg": "cholesky lu qr schur solving spectral triangular",
-    "tg.ops.nn": "attention convolution normalization pooling",
+    "tg.ops.nn": "attention convolution integer_convolution normalization pooling",
     "tg.ops.elementwise": "arithmetic bitwise cast comparison complex draws exponential random rounding"
     " special trigonometric",
 }

@@ -46,7 +46,9 @@ from tg.ops import creation as creation
 from tg.ops import cumulative as cumulative
 from tg.ops import fourier as fourier
 from tg.ops import indexing as indexing
+from tg.ops import integer_products as integer_products
 from tg.ops import loops as loops
+from tg.ops import quantization as quantization
 from tg.ops import reduction as reduction
 from tg.ops import shape as shape
 from tg.ops import sharding as sharding
@@ -114,6 +116,7 @@ from tg.ops.linalg.spectral import Svdvals as Svdvals
 from tg.ops.linalg.triangular import SolveTriangular as SolveTriangular
 from tg.ops.nn import attention as attention
 from tg.ops.nn import convolution as convolution
+from tg.ops.nn import integer_convolution as integer_convolution
 from tg.ops.nn import normalization as normalization
 from tg.ops.nn import pooling as pooling
 from tg.ops.reduction import Reduce as Reduce

@@ -28,7 +28,9 @@ OPS = {
     "MatMul": "MatMul, Gemm", "Convolution": "Conv, ConvTranspose, AveragePool", "MaxPool": "MaxPool",
     "Softmax": "Softmax", "LogSoftmax": "LogSoftmax", "MaskedSoftmax": "Softmax, Where",
     "Attention": "Attention since opset 23; MatMul, Softmax", "Scan": "Scan", "While": "Loop", "Cond": "If",
-    "Call": "its nodes",
+    "Call": "its nodes", "Quantize": "QuantizeLinear", "Dequantize": "DequantizeLinear",
+    "FakeQuantize": "QuantizeLinear, DequantizeLinear", "IntegerMatMul": "MatMulInteger",
+    "IntegerConvolution": "ConvInteger",
 }  # fmt: skip
 """Operators that write each op that is no function of elements."""
 

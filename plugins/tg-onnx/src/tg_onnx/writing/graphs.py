@@ -14,13 +14,11 @@ from tg_onnx.writing.rules.indexing import READERS
 from tg_onnx.writing.scope import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from tg.backend import FrozenGraph, Node, Op, TensorType
     from tg_onnx.writing.reader import Match
     from tg_onnx.writing.scope import Scope
-
-MISSING: Final[Mapping[str, str]] = {"complex64": "complex numbers", "complex128": "complex numbers"}
 
 BITS: Final = frozenset({bitwise.bitwise_and, bitwise.bitwise_or, bitwise.bitwise_xor})
 
@@ -105,18 +103,17 @@ def _written(graph: FrozenGraph, number: int, node: Node, w: Scope, operands: Se
     if results is not NotImplemented:
         return results
     if not node.op.expands:
-        raise NoRuleError(message(_reason(node.op, operands), *node_lines(graph, number)))
+        raise NoRuleError(message(_reason(node.op, (*operands, *w.results)), *node_lines(graph, number)))
     inputs = tuple(Variable(graph.types[k]) for k in node.inputs)
     outputs: Any = node.op.expansion(*inputs)
     expanded = freeze(inputs, (outputs,) if isinstance(outputs, Variable) else outputs)
     return write_graph(expanded, w, operands)
 
 
-def _reason(op: Op, operands: Sequence[Value]) -> str:
-    dtypes = ", ".join(dict.fromkeys(v.dtype for v in operands))
-    for v in operands:
-        if v.dtype in MISSING:
-            return f"onnx: {op.spelled}: ONNX has no operators for {MISSING[v.dtype]}"
-    if op.rule_key in BITS and all(v.is_integer for v in operands):
+def _reason(op: Op, values: Sequence[Value]) -> str:
+    """The reason why an op cannot be written, which has these operands and results."""
+    if any(v.dtype.startswith("complex") for v in values):
+        return f"onnx: {op.spelled}: ONNX has no operators for complex numbers"
+    if op.rule_key in BITS and all(v.is_integer for v in values):
         return f"onnx: {op.spelled}: ONNX has operators for bits of integers since opset 18"
-    return f"onnx: {op.spelled} of {dtypes or 'no operands'}: ONNX has no operator for it, and it has no expansion"
+    return f"onnx: {op.spelled} of {values[0].dtype}: ONNX has no operator for it, and it has no expansion"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tg_onnx.writing.rules import contraction, elementwise, indexing, loops, nn, reduction, shape
+from tg_onnx.writing.rules import contraction, elementwise, indexing, loops, nn, quantization, reduction, shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,5 +19,6 @@ RULES: Final[Mapping[object, Callable[..., Any]]] = {
     **indexing.RULES,
     **contraction.RULES,
     **nn.RULES,
+    **quantization.RULES,
     **loops.RULES,
 }

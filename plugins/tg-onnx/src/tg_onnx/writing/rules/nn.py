@@ -66,15 +66,15 @@ def _after(n: Any, stride: int, span: int, before: int, size: Any) -> int | None
     return None
 
 
-def convolve(op: Any, w: Scope, x: Value, kernel: Value, *rest: Value) -> Any:
+def convolve(op: Any, w: Scope, x: Value, kernel: Value, *rest: Value, kind: str = "Conv") -> Any:
     """A `Conv`, a `ConvTranspose` where images are spread, an `AveragePool` where the kernel has one number."""
     split = op.before.count(None)
-    if x.dtype not in FLOATS or split:
+    if (kind == "Conv" and x.dtype not in FLOATS) or split:
         return NotImplemented
     lengths, window = x.shape[LEAD:], kernel.shape[LEAD:]
     sizes = w.out.shape[LEAD:]
     if any(s != 1 for s in op.spread) or any(d < 0 for d in op.dilations):
-        return _transposed(op, w, x, kernel, sizes)
+        return NotImplemented if kind != "Conv" else _transposed(op, w, x, kernel, sizes)
     pads = _paddings(lengths, window, op, op.before, sizes)
     if pads is None:
         return NotImplemented
@@ -82,14 +82,15 @@ def convolve(op: Any, w: Scope, x: Value, kernel: Value, *rest: Value) -> Any:
         "kernel_shape": list(window), "strides": list(op.strides), "dilations": list(op.dilations),
         "pads": [*pads.before, *pads.after],
     }  # fmt: skip
-    if all(map(is_one, kernel.shape[:LEAD])) and (number := _uniform(kernel)) is not None:
+    is_one_channel = kind == "Conv" and all(map(is_one, kernel.shape[:LEAD]))
+    if is_one_channel and (number := _uniform(kernel)) is not None:
         return _averaged(w, x, number, attributes, sizes)
     groups = _integer(kernel.shape[0])
     if groups is None:
         return NotImplemented
-    images = w(
-        "Conv", _joined(w, x, 1), _joined(w, kernel, 0), group=groups, shape=_result(w, sizes, pads), **attributes
-    )
+    dtype = w.out.dtype
+    operands = _joined(w, x, 1), _joined(w, kernel, 0)
+    images = w(kind, *operands, dtype=dtype, group=groups, shape=_result(w, sizes, pads), **attributes)
     if any(n is not None for n in pads.cuts):
         axes = [k + 2 for k, n in enumerate(pads.cuts) if n is not None]
         ends = [n for n in pads.cuts if n is not None]
