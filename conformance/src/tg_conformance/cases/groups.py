@@ -12,7 +12,7 @@ import numpy as np
 
 import tg
 from tg.errors import InputError, ShapeError
-from tg.ops.groups import FAMILY
+from tg.ops.groups import FAMILY, MatMulGroups
 from tg.plugin.case import Case, f32, u8
 from tg_conformance.cases.family import of_family
 
@@ -105,9 +105,12 @@ def _product(x: Any, q: Any) -> Any:
 
 
 def small_scales(draws: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> Any:
-    """Groups of q8_0 whose scales are about 1."""
+    """Two groups in a row, whose scales (and least values, where there are some) are about 1."""
     q = drawn(draws, dtype, shape)
-    q[..., 1::34] = 0x3C
+    size = shape[-1] // 2
+    q[..., 1::size] = 0x3C
+    if size == GROUPS["q4_1"][0]:
+        q[..., 3::size] = 0xBC
     return q
 
 
@@ -138,6 +141,18 @@ CASES: Final = of_family(
         condition=lambda x, q: abs(x) @ abs(unpacked(q, "q8_0")).T,
         gradient=True,
     ),
+    [
+        Case(
+            MatMulGroups(name),
+            [f32(*lead, rows, 64, static=True), u8(11, 2 * size, values=small_scales, static=True)],
+            name=f"matmul_groups {name}, {'x'.join(map(str, (*lead, rows)))} rows",
+            oracle=lambda x, q, name=name: x @ unpacked(q, name).T,
+            condition=lambda x, q, name=name: abs(x) @ abs(unpacked(q, name)).T,
+            gradient=rows == 1,
+        )
+        for name, size in (("q8_0", 34), ("q4_0", 18), ("q4_1", 20))
+        for lead, rows in (((), 1), ((), "n"), ((2,), 5))
+    ],
     Case(
         lambda q: tg.dequantize_groups(q, "q8_0"),
         [u8("n", 35, values=drawn, static=True)],

@@ -12,13 +12,15 @@ import numpy as np
 
 from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.graph.op import Op
+from tg.ops.contraction import matmul
 from tg.ops.elementwise.arithmetic import add, multiply, subtract
 from tg.ops.elementwise.bitwise import bitwise_and, bitwise_or, left_shift, right_shift
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, greater, where
 from tg.ops.family import Family
 from tg.ops.indexing import slice_axis
-from tg.ops.shape import concatenate, expand_dims_at, reshape
+from tg.ops.shape import concatenate, expand_dims_at, matrix_transpose, reshape
+from tg.types.requirements import require_same
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, constant
 
@@ -85,6 +87,47 @@ class DequantizeGroups(Op):
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Any]:
         """The batch is one more leading axis."""
         return (self(inputs[0]),)
+
+
+@final
+class MatMulGroups(Op):
+    """The matrix product of x and the transpose of rows that are packed by group, which a backend may read packed.
+
+    Shapes:
+        x (..., m, k), q (n, groups * bytes of one), of which k values are in a row -> z (..., m, n)
+    Dtypes:
+        x and z float32, q uint8
+    Raises:
+        ShapeError: rows of another length, or of no whole groups.
+    Source:
+        ggml's ggml_mul_mat
+    """
+
+    format: str
+    has_expansion = True
+
+    def infer(self, x: TensorType, q: TensorType) -> tuple[TensorType, ...]:
+        """Rows of x and of q have one length."""
+        (rows,) = DequantizeGroups(self.format).infer(q)
+        if x.dtype != "float32" or len(x.shape) < 2 or len(rows.shape) != 2:
+            raise ShapeError(message(f"matmul_groups: found {x} and {q}, needed float32[..., m, k] and a matrix"))
+        if isinstance(x.shape[-1], int) and x.shape[-1] != rows.shape[-1]:
+            text = f"matmul_groups: inner lengths differ: lhs has {x.shape[-1]}, rows of rhs have {rows.shape[-1]}"
+            raise ShapeError(message(text))
+        require_same(x.shape[-1], rows.shape[-1], lambda: "matmul_groups: inner axis")
+        return (TensorType("float32", (*x.shape[:-1], rows.shape[0])),)
+
+    def expansion(self, *inputs: Variable) -> Variable:
+        """The product with the rows unpacked."""
+        x, q = inputs
+        return matmul(x, matrix_transpose(DequantizeGroups(self.format)(q)))
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """The product of the cotangent and the rows; none for bytes."""
+        dz = cotangents[0]
+        return (None if dz is None else matmul(dz, DequantizeGroups(self.format)(inputs[1])), None)
 
 
 def _taken(b: Variable, start: int, count: int) -> Variable:
@@ -237,4 +280,4 @@ def dequantize_groups(q: Any, format: str) -> Variable:
     return DequantizeGroups(format_of("dequantize_groups", format).name)(as_variable(q))  # type: ignore[no-any-return]
 
 
-FAMILY = Family("groups", ops=(DequantizeGroups,), functions=(dequantize_groups,))
+FAMILY = Family("groups", ops=(DequantizeGroups, MatMulGroups), functions=(dequantize_groups,))

@@ -15,7 +15,7 @@ from tg.functions.shared import Shared
 from tg.graph.nodes import Constant
 from tg.graph.traversal import ancestors, key_of, sorted_applies
 from tg.ops.contraction import MatMul
-from tg.ops.groups import DequantizeGroups
+from tg.ops.groups import DequantizeGroups, MatMulGroups
 from tg.ops.indexing import Gather
 from tg.ops.nn.convolved import Convolution
 from tg.ops.shape import expand_dims_at, matrix_transpose, reshape
@@ -79,6 +79,8 @@ class Site(NamedTuple):
         if isinstance(self.node.op, Gather):
             read = [None if v is None else self.node.op(v, *operands[1:]) for v in (packed.levels, packed.scale)]
             return packed.values(dtype, *read)
+        if isinstance(self.node.op, MatMul) and self.operand == 1 and packed.is_whole and dtype == "float32":
+            return MatMulGroups(packed.format)(operands[0], packed.levels)  # type: ignore[no-any-return]
         values = self.placed(packed.values(dtype), shape)
         return self.applied(operands, values)
 

@@ -68,6 +68,11 @@ class Packed(NamedTuple):
         """The bits of a weight, its share of scales included."""
         return 8 * self.nbytes / max(1, self.array.size)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is a matrix in groups, whose rows are whole ones."""
+        return self.format in FORMATS and self.array.ndim == 2 and self.row % FORMATS[self.format].values == 0
+
     def values(self, dtype: str, levels: Variable | None = None, scale: Variable | None = None) -> Variable:
         """The weights as numbers of a dtype (..., r, k), or those of other rows of the same format."""
         packed = self.levels if levels is None else levels

@@ -137,6 +137,8 @@ WIDENING: Final = {
     ("i32", "f64"): "vcvtdq2pd",
     **{(f"i{n}", f"i{2 * n}"): f"vpmovsx{pair}" for n, pair in ((8, "bw"), (16, "wd"), (32, "dq"))},
     **{(f"u{n}", f"u{2 * n}"): f"vpmovzx{pair}" for n, pair in ((8, "bw"), (16, "wd"), (32, "dq"))},
+    ("i8", "i32"): "vpmovsxbd",
+    ("u8", "i32"): "vpmovzxbd",
 }
 NARROWED: Final = """\
 TG_INLINE @V @NAME(@R x) {
@@ -394,6 +396,8 @@ class Vectors:
             wanted = 4 if target[0] == "f" else size_of(target) // 2
             letter = "i" if target[0] == "f" else source[0]
             steps[:0] = [f"{letter}{8 * n}" for n in (2, 4) if size_of(source) < n <= wanted]
+        if size_of(source) == 1 and "i32" in steps and self._widens(source, "i32"):
+            steps = steps[steps.index("i32") :]
         for kind in steps:
             text = self._step(text, source, kind)
             source = kind
@@ -401,9 +405,8 @@ class Vectors:
 
     def _step(self, text: str, source: str, target: str) -> str:
         """One conversion: by its instruction where elements become twice as wide, which GCC 12 does by four."""
-        fits = 2 * MINIMUM <= self.count * size_of(target) <= vector_bytes() and masked_moves() != ""
-        instruction = WIDENING.get((source, target)) if fits else None
-        if instruction is None:
+        instruction = WIDENING.get((source, target))
+        if instruction is None or not self._widens(source, target):
             return f"__builtin_convertvector({text}, {self.type(target)})"
         name = f"tg_widened_{source}x{self.count}_{target}"
         if not self.prelude.has(name):
@@ -413,6 +416,11 @@ class Vectors:
                 written = written.replace(word, by)
             self.prelude.need(name, written)
         return f"{name}({text})"
+
+    def _widens(self, source: str, target: str) -> bool:
+        """Whether one instruction makes elements of a kind wider: the result is one vector."""
+        fits = 2 * MINIMUM <= self.count * size_of(target) <= vector_bytes() and masked_moves() != ""
+        return fits and (source, target) in WIDENING
 
     def resized(self, text: str, source: str, target: str) -> str:
         """Masks as wide as others."""
