@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tg.backend import FuncifyLinker
-from tg_ggml.program import Program, memory
+from tg_ggml.program import Native, Program, memory
 from tg_ggml.tensors import Tensor, constant
 
 if TYPE_CHECKING:
@@ -19,8 +19,15 @@ if TYPE_CHECKING:
 
 
 def to_native(array: Array) -> Array:
-    """A copy; the array itself where it owns its memory and is read-only."""
-    return array if array.flags.owndata and not array.flags.writeable else np.array(array)
+    """A copy that nobody writes; in the memory of the array where it owns that and is read-only."""
+    native = (array if array.flags.owndata and not array.flags.writeable else np.array(array)).view(Native)
+    native.flags.writeable = False
+    return native
+
+
+def argument(value: Any) -> Array:
+    """An input as it is given, if it is the backend's; else as NumPy's."""
+    return value if type(value) is Native else np.asarray(value)
 
 
 def copy(value: Any) -> Any:
@@ -35,7 +42,7 @@ LINKER: Final = FuncifyLinker(
     to_numpy=np.asarray,
     constant=constant,
     copy=copy,
-    argument=np.asarray,
+    argument=argument,
     jit=Program,
     owned=np.asarray,
     memory=memory,

@@ -1,4 +1,7 @@
-"""Rewrites for ggml: to the norms, activations and windows that it has whole."""
+"""Rewrites for ggml: to the norms, activations and windows that it has whole.
+
+Those of what core would write out, in float64 or with places that nobody reads, come before expansions.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from tg.backend import (
     BACKEND,
     REASSOCIATES,
     SIGNED_ZERO,
+    SPECIALIZE,
     Constant,
     ExpandDims,
     Pass,
@@ -211,7 +215,7 @@ REWRITES: Final = Rewrites(
             "ggml_activation",
             keys=(multiply,),
             apply=_activation,
-            phase=BACKEND,
+            phase=SPECIALIZE,
             kind=REASSOCIATES,
             why="One operation in place of two for silu, and of four for gelu, whose erfc ggml has not by itself.",
             example=lambda x: nn.silu(x),  # noqa: PLW0108 (of one argument, as examples are counted)
@@ -220,7 +224,7 @@ REWRITES: Final = Rewrites(
     passes=(
         Pass(
             "ggml_largest_of_windows",
-            phase=BACKEND,
+            phase=SPECIALIZE,
             kind=SIGNED_ZERO,
             why="ggml's pooling gives no places, which inference does not read.",
             run=largest,

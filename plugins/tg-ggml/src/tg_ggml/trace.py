@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import ggml as g
 import numpy as np
 
-from tg_ggml.tensors import KINDS, TRACING, Tensor, extents, packed
+from tg_ggml.tensors import KINDS, TRACING, Tensor, constant, extents, packed
 from tg_ggml.weights import plain
 
 if TYPE_CHECKING:
@@ -38,7 +38,10 @@ class Trace:
         arena: bytes of the values of a call.
     """
 
-    def __init__(self, function: Callable[..., Any], options: Options, operands: Sequence[Any], nodes: int) -> None:
+    def __init__(
+        self, function: Callable[..., Any], options: Options, operands: Sequence[Any], bound: frozenset[int], nodes: int
+    ) -> None:
+        """A trace for arrays of these shapes; those at the places in `bound` are constants."""
         self.options = options
         self.uses: list[Use] = []
         self.weights: list[Weight] = []
@@ -52,13 +55,15 @@ class Trace:
         g.ggml_backend_cpu_set_n_threads(self._backend, options.threads)
         self._memory = g.ggml_gallocr_new(g.ggml_backend_get_default_buffer_type(self._backend))
         self._finalizer = weakref.finalize(self, _free, self.ctx, self._backend, self._memory)
-        self._build(function, operands, room)
+        self._build(function, operands, bound, room)
 
-    def _build(self, function: Callable[..., Any], operands: Sequence[Any], room: int) -> None:
+    def _build(self, function: Callable[..., Any], operands: Sequence[Any], bound: frozenset[int], room: int) -> None:
         self.inputs: list[Tensor] = []
         arguments: list[Any] = []
-        for one in operands:
-            if isinstance(one, tuple):  # large constants, in one argument
+        for k, one in enumerate(operands):
+            if k in bound:
+                arguments.append(constant(one))
+            elif isinstance(one, tuple):  # large constants, in one argument
                 arguments.append(tuple(Tensor(a.shape, a.dtype.name, data=a) for a in one))
             else:
                 arguments.append(self._input(one))
@@ -74,6 +79,8 @@ class Trace:
         for node in nodes:
             if node is not None:
                 g.ggml_set_output(node)
+                if node.contents.view_src:  # whose memory it is: another reader would give it back
+                    g.ggml_set_output(node.contents.view_src)
                 g.ggml_build_forward_expand(self.graph, node)
         if not g.ggml_gallocr_alloc_graph(self._memory, self.graph):
             raise MemoryError("backend 'ggml': no memory for the values of a program")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from tg import erfc
 from tg_ggml import own
 from tg_ggml.rules import contraction, creation, cumulative, indexing, reduction, shape, softmax
 from tg_ggml.rules.elementwise import arithmetic, cast, comparison, exponential, rounding, trigonometric
@@ -12,11 +11,6 @@ from tg_ggml.rules.nn import attention, convolution
 
 if TYPE_CHECKING:
     from tg.backend import Rule
-
-
-def declined(*operands: Any) -> Any:
-    """No value: the function is there to be part of a larger one, which a rewrite finds before it is expanded."""
-    return NotImplemented
 
 
 RULES: Final[dict[object, Rule]] = {
@@ -36,5 +30,4 @@ RULES: Final[dict[object, Rule]] = {
     **attention.RULES,
     **convolution.RULES,
     **own.RULES,
-    erfc: declined,
 }

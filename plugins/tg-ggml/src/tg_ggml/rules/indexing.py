@@ -112,7 +112,9 @@ def _rows_read(x: Tensor, axis: int, start: Tensor, shape: tuple[int, ...]) -> T
         moved = transpose(reshape(x, (before, n, behind)), (1, 0, 2))
         node = g.ggml_get_rows(current().ctx, moved.dims((n, before * behind)), at.node)
         return reshape(transpose(Tensor((size, before, behind), node=node), (1, 0, 2)), shape)
-    return Tensor(shape, node=g.ggml_get_rows(current().ctx, x.dims((n, behind)), at.node))
+    table = reshape(x, (n, behind))
+    rows = table.rows() if x.data is None else factor("window", table, (n, behind))
+    return Tensor(shape, node=g.ggml_get_rows(current().ctx, rows, at.node))
 
 
 def slice_update(op: t.SliceUpdate, x: Tensor, v: Tensor, *starts: Tensor) -> Any:
@@ -146,7 +148,7 @@ def _rows_written(x: Tensor, v: Tensor, axis: int, start: Tensor) -> Tensor:
     at = hosted(lambda s: max(0, min(int(s), n - size)) + np.arange(size), [start], (size,), "int64")
     copy = g.ggml_dup(ctx, x.dims((before, n, behind)))
     node = g.ggml_set_rows(ctx, copy, v.dims((before, size, behind)), at.node)
-    return Tensor(x.shape, node=g.ggml_cont(ctx, node))
+    return Tensor(x.shape, node=node)
 
 
 def gather(op: t.Gather, x: Tensor, *indices: Tensor) -> Any:
