@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import pytest
+
 import tg_onnx
 
 LONG = [pytest.param(name, marks=pytest.mark.long(minutes=2)) for name in ("c", "numba", "jax", "torch", "mlx")]

@@ -131,7 +131,7 @@ def _mean(node: Node) -> Variable:
 
 
 def _counted(windows: Windows, x: Variable, *, with_borders: bool) -> Variable:
-    """The number of elements of each window that count: those of the image, or also those of the borders that were asked for."""
+    """The number of elements of each window that count: those of the image, and of the borders where these do."""
     counts: Variable = tg.ones((), x.dtype)
     for k, ((before, after), n) in enumerate(zip(windows.pads, windows.lengths, strict=True)):
         starts = tg.arange(windows.counts[k]) * windows.stride[k] - before
