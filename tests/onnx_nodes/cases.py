@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx import TensorProto, numpy_helper
+from onnx.backend.test.case import node
 
 from tg_onnx.reading.elements import ELEMENTS
 
@@ -40,12 +42,6 @@ class Case:
         own = {e.name for e in ELEMENTS.values() if not e.is_held}
         return self.types <= own
 
-    @property
-    def op(self) -> str:
-        """The op that the case is about, if it is one node."""
-        nodes = self.model.graph.node
-        return nodes[0].op_type if len(nodes) == 1 else "several"
-
 
 def type_name(info: ValueInfoProto) -> str:
     """The type of an input or output: an element type's name, or the kind of what is no tensor."""
@@ -64,13 +60,20 @@ def array(value: Any) -> Any:
 
 
 @functools.cache
-def collect(op: str | None = None) -> tuple[Case, ...]:
-    """All cases, or those of one op (the first call decides: onnx makes them as its modules are imported)."""
+def collect() -> tuple[Case, ...]:
+    """All cases; onnx makes them as its modules are imported, which takes half a minute."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from onnx.backend.test.case.node import collect_testcases
+        return tuple(_cases(node.collect_testcases(None)))
 
-        return tuple(_cases(collect_testcases(op)))
+
+def of_modules(*names: str) -> tuple[Case, ...]:
+    """The cases of some of onnx's modules, among what others were imported before."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in names:
+            importlib.import_module(f"{node.__name__}.{name}")
+    return tuple(_cases(node._NodeTestCases))
 
 
 def _cases(tests: list[Any]) -> Iterator[Case]:
