@@ -37,7 +37,7 @@ def run(made, *arrays):
     settings = onnxruntime.SessionOptions()
     settings.log_severity_level, settings.intra_op_num_threads = 4, 1
     session = onnxruntime.InferenceSession(made.SerializeToString(), settings, providers=["CPUExecutionProvider"])
-    return session.run(None, dict(zip([one.name for one in made.graph.input], arrays, strict=True)))
+    return session.run(None, dict(zip([one.name for one in made.graph.input], map(np.asarray, arrays), strict=True)))
 
 
 def agree(inputs, outputs, *values, opset=21, tolerance=1e-5):

@@ -42,6 +42,36 @@ def test_resnet_18_has_the_operators_that_its_layers_are(tmp_path):
     }  # fmt: skip
 
 
+def test_a_step_of_training_convolutions_by_batch_statistics(tmp_path):
+    draw = np.random.default_rng(0)
+    shapes = {"k1": (6, 3, 3, 3), "k2": (8, 6, 3, 3), "scale": (6,), "shift": (6,), "w": (8, 5), "b": (5,)}
+    p = held({name: (draw.standard_normal(shape) / 3).astype("float32") for name, shape in shapes.items()})
+    x, labels = images(8), tg.tensor("labels", shape=(tg.dim("batch"),), dtype="int64")
+    y = tg.nn.conv2d(x, p["k1"], padding=1)
+    y = tg.nn.max_pool2d(tg.relu(tg.nn.batch_norm_training(y, p["scale"], p["shift"])[0]), 2)
+    y = tg.relu(tg.nn.conv2d(y, p["k2"], stride=2, padding=1))
+    cost = tg.nn.cross_entropy(tg.mean(y, (2, 3)) @ p["w"] + p["b"], labels)
+    updates = [(v, v - 0.1 * slope) for v, slope in zip(p.values(), tg.grad(cost, list(p.values())), strict=True)]
+    made = golden(tg.function([x, labels], {"cost": cost}, updates=updates, backend="perform"), tmp_path)
+    assert [one.name for one in made.graph.output] == ["cost", *(f"{name}.new" for name in shapes)]
+
+
+def test_a_step_of_a_transformer_with_a_cache(tmp_path):
+    kind = gpt.Kind(tokens=17, positions=12, layers=2, heads=3, width=12)
+    caches = {n: tg.tensor(n, shape=a.shape, dtype="float32") for n, a in gpt.no_past(kind, 2).items()}
+    token, position = tg.tensor("token", shape=(2,), dtype="int64"), tg.scalar("position", dtype="int64")
+    outputs = gpt.gpt_step(token, position, caches, held(gpt.random_weights(kind)), kind)
+    made = golden(tg.function([token, position, caches], outputs, backend="perform"), tmp_path)
+    assert Counter(kinds(made))["ScatterND"] == 4  # keys and values of two layers
+
+
+def test_recurrent_layers_are_scans(tmp_path):
+    x = tg.tensor("x", shape=(None, None, 5), dtype="float32")
+    for layer in (tg.nn.GRU(5, 4), tg.nn.LSTM(5, 4)):
+        result, *_ = tg.nn.randomized(layer, tg.random.key(0))(x)
+        assert Counter(kinds(golden(tg.function([x], result, backend="perform"), tmp_path)))["Scan"] == 1
+
+
 @pytest.mark.parametrize("make", [small_vit, small_gpt])
 def test_transformers_attend_by_one_operator_since_opset_23(make, tmp_path):
     f = make()

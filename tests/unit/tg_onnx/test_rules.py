@@ -63,6 +63,13 @@ def test_what_onnx_has_no_operator_for_is_refused_at_the_users_line():
     assert "# the line" in str(refusal.value)
 
 
+def test_complex_numbers_are_refused_whatever_is_done_with_them():
+    z = tg.vector("z", dtype="complex128")
+    for result in (z * z, tg.real(z), tg.reshape(z, (-1, 1))):
+        with pytest.raises(tg.NoRuleError, match="complex numbers"):
+            model([z], [result])
+
+
 @pytest.mark.parametrize("opset", EVERY)
 def test_reductions_and_running_results(opset):
     m = tg.matrix("m")

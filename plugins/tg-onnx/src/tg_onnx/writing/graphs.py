@@ -98,11 +98,12 @@ def _written(graph: FrozenGraph, number: int, node: Node, w: Scope, operands: Se
     Raises:
         NoRuleError: it has neither.
     """
-    rule = RULES.get(node.op.rule_key)
+    is_complex = any(v.dtype.startswith("complex") for v in (*operands, *w.results))
+    rule = None if is_complex else RULES.get(node.op.rule_key)
     results = NotImplemented if rule is None else rule(node.op, w, *operands)
     if results is not NotImplemented:
         return results
-    if not node.op.expands:
+    if is_complex or not node.op.expands:
         raise NoRuleError(message(_reason(node.op, (*operands, *w.results)), *node_lines(graph, number)))
     inputs = tuple(Variable(graph.types[k]) for k in node.inputs)
     outputs: Any = node.op.expansion(*inputs)

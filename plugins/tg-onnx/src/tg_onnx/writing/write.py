@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import onnx
 from onnx import external_data_helper, numpy_helper
 
@@ -56,7 +57,7 @@ def _keep_golden(program: Exported, folder: Path) -> None:
     after = {f"{name}.new": array for name, array in golden.state.items()}
     for kind, arrays in (("input", {**golden.inputs, **before}), ("output", {**golden.outputs, **after})):
         for k, (name, array) in enumerate(arrays.items()):
-            onnx.save_tensor(numpy_helper.from_array(array, name), folder / f"{kind}_{k}.pb")
+            onnx.save_tensor(numpy_helper.from_array(np.asarray(array), name), folder / f"{kind}_{k}.pb")
 
 
 def model_for(program: Exported, options: OnnxOptions) -> ModelProto:
