@@ -332,6 +332,25 @@ def products(dtype):
     return [x, y, v], outputs, every
 
 
+@of(("int8", "uint8"))
+def integer_products(dtype):
+    """Of a dtype beside int8, whose rows and columns lie either way."""
+    x, y, v = array("x", dtype, None, None), array("y", "int8", None, None), array("v", "int8", None)
+    outputs = [
+        tg.integer_matmul(x, y),
+        tg.integer_matmul(x, v),
+        tg.integer_matmul(y.T, x.T),
+        tg.integer_matmul(x[::-1], y[:, ::-1]),
+        tg.integer_matmul(x, x.T),
+    ]
+    every = [
+        arrays
+        for m, k, n in [(1, 1, 1), (0, 2, 3), (2, 0, 3), (7, 3, 8), (5, 17, 9), (9, 40, 33)]
+        for arrays in draws(m, ((m, k), dtype), ((k, n), "int8"), ((k,), "int8"))
+    ]
+    return [x, y, v], outputs, every
+
+
 @of(("int8", "uint16", "float16", "float32", "float64", "complex128"))
 def convolutions(dtype):
     x, w, k = (

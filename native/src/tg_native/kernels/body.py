@@ -73,6 +73,7 @@ OPERATIONS: Final[dict[str, Operation]] = {
     # the forms that a printer may have of its own, see `Body.has_form`
     **dict.fromkeys(("larger", "smaller", "at_least", "at_most"), Operation(2, NUMBERS)),
     "scaled": Operation(2, FLOATS),
+    "paired": Operation(3, frozenset(("signed",))),  # of 32 bits
     "lookup": Operation(1, None, None),
     "widened": Operation(1, frozenset(("half",)), "float32"),
     "narrowed": Operation(1, FLOATS, None),

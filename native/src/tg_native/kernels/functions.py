@@ -100,6 +100,13 @@ def scaled(x: Lanes, n: Lanes) -> Lanes:
     return x * first * second
 
 
+def paired(x: Lanes, y: Lanes, z: Lanes) -> Lanes:
+    """The sum of z and both products of the halves of integers of 32 bits, each half a signed integer of 16."""
+    if x.body.has_form("paired", x.dtype):
+        return x.body.computed("paired", (x, y, z))
+    return z + (x >> 16) * (y >> 16) + ((x << 16) >> 16) * ((y << 16) >> 16)
+
+
 def powers(t: Lanes) -> tuple[Lanes, Lanes]:
     """Two factors of 2^n, which may have no normal number; t is the sum of n and the format's `powers_rounder`.
 

@@ -65,6 +65,10 @@ TG_INLINE @V @NAME(@V x, @V y, @V z) {
   return x * y + z;
 #endif
 }""",
+    "paired": """\
+TG_INLINE @V @NAME(@V x, @V y, @V z) {
+  return z + (x >> 16) * (y >> 16) + ((x << 16) >> 16) * ((y << 16) >> 16);
+}""",
     "any": """\
 TG_INLINE int @NAME(@V c) {
   @E some = 0;
@@ -166,8 +170,24 @@ TG_INLINE @V @NAME(@V x, @V y, @V z) {
   return @FUSED;
 #endif
 }"""
+# Both products of a pair and their sum; with VNNI that is added to others by the same instruction.
+PAIRED: Final = """\
+TG_INLINE @V @NAME(@V x, @V y, @V z) {
+#if defined(__AVX512VNNI__) && defined(__AVX512VL__)
+  __asm__("vpdpwssd %2, %1, %0" : "+v"(z) : "v"(x), "v"(y));
+  return z;
+#elif defined(__AVXVNNI__)
+  __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(z) : "x"(x), "x"(y));
+  return z;
+#else
+  @V both;
+  __asm__("vpmaddwd %2, %1, %0" : "=@R"(both) : "@R"(x), "@R"(y));
+  return z + both;
+#endif
+}"""
 INSTRUCTIONS: Final = {
     "avx512": {
+        "paired": PAIRED.replace("@R", "v"),
         "widened": WIDENED,
         "narrowed": NARROWED,
         "at_least": LIMITED.replace("@R", "v").replace("@EXTREME", "max"),
@@ -213,6 +233,7 @@ TG_INLINE @V @NAME(@V x, @V n) {
 }""",
     },
     "avx2": {
+        "paired": PAIRED.replace("@R", "x"),
         "widened": WIDENED.replace('"v"', '"x"').replace('"=v"', '"=x"'),
         "narrowed": NARROWED.replace('"v"', '"x"').replace('"=v"', '"=x"'),
         "at_least": LIMITED.replace("@R", "x").replace("@EXTREME", "max"),

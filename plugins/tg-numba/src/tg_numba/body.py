@@ -19,7 +19,7 @@ from tg_native.kernels.dtypes import WORDS, is_signed, is_wide_float, item_size
 from tg_native.kernels.lanes import Lanes, parameter_names
 from tg_numba.assembly import ITEMS, Module, constant_text
 from tg_numba.moves import Moves
-from tg_numba.processor import features, has_halves, has_libmvec, has_tables, vector_bytes
+from tg_numba.processor import features, has_halves, has_libmvec, has_pairs, has_summed_pairs, has_tables, vector_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,6 +48,7 @@ OPCODES: Final = {  # of floats, signed and unsigned numbers
     "==": ("fcmp oeq", "icmp eq", "icmp eq"),
     "!=": ("fcmp une", "icmp ne", "icmp ne"),
 }
+PAIRED: Final = {16: "llvm.x86.sse2.pmadd.wd", 32: "llvm.x86.avx2.pmadd.wd", 64: "llvm.x86.avx512.pmaddw.d.512"}
 INTRINSICS: Final = frozenset(("fma", "copysign", "fabs", "sqrt", "floor", "ceil", "trunc", "rint"))
 POWER: Final = """\
 define internal i64 @tg.power(i64 %x, i64 %y) noinline nounwind {
@@ -108,6 +109,8 @@ class Body(Moves):
             return self._looked_up(attribute, x, dtype)
         if word == "scaled":
             return self._scaled(x, operands[1])
+        if word == "paired":
+            return self.in_vectors(_paired, vector_bytes() // item_size(dtype), *operands)
         if word == "widened":
             half = self.find(f"bitcast {x.kind} {x.text} to {self.type('half')}")
             return self._value(dtype, f"fpext {self.type('half')} {half} to {self.kind(dtype)}")
@@ -199,6 +202,8 @@ class Body(Moves):
     def has_form(self, word: str, dtype: str) -> bool:
         if word in ("widened", "narrowed"):
             return dtype == "float16" and has_halves() and self.lanes > 1
+        if word == "paired":
+            return self.lanes > 1 and has_pairs()
         return word == "scaled" and has_tables() and self.lanes * item_size(dtype) == vector_bytes()
 
     def _looked_up(self, table: Sequence[float], bits: Lanes, dtype: str) -> Lanes:
@@ -303,6 +308,19 @@ def _pure(symbol: str, *operands: Lanes) -> Lanes:
     """A function of as many lanes as the body has."""
     x = operands[0]
     return Lanes(x.body, x.dtype, body_of(x).called(symbol, x.kind, [v.operand for v in operands], PURE))
+
+
+def _paired(x: Lanes, y: Lanes, z: Lanes) -> Lanes:
+    """Both products of pairs and others, by one instruction or two."""
+    body, bits = body_of(x), 8 * vector_bytes()
+    if has_summed_pairs():
+        return Lanes(
+            body, z.dtype, body.called(f"llvm.x86.avx512.vpdpwssd.{bits}", z.kind, [v.operand for v in (z, x, y)])
+        )
+    kind = f"<{2 * body.lanes} x i16>"
+    pairs = [(kind, body.find(f"bitcast {v.kind} {v.text} to {kind}")) for v in (x, y)]
+    both = Lanes(body, z.dtype, body.called(PAIRED[vector_bytes()], z.kind, pairs))
+    return both + z
 
 
 def _definition(symbol: str, write: Callable[..., Lanes], operands: Sequence[Lanes]) -> str:

@@ -54,6 +54,16 @@ def has_halves() -> bool:
     return not features().isdisjoint(("f16c", "avx512f"))
 
 
+def has_pairs() -> bool:
+    """Whether an instruction multiplies pairs of 16 bits and adds both products up."""
+    return "sse2" in features()
+
+
+def has_summed_pairs() -> bool:
+    """Whether it adds them to others as well, in vectors of the processor's width."""
+    return {"avx512vnni", "avx512vl"} <= features() and vector_bytes() == 64
+
+
 def has_gathers(dtype: str) -> bool:
     """Whether an instruction reads elements of a dtype at computed positions."""
     return vector_bytes() == 64 and dtype in GATHERS
