@@ -41,7 +41,7 @@ def shapes(kind: Kind) -> dict[str, tuple[int, ...]]:
     return result
 
 
-def _network(x: Any, p: Mapping[str, Any], kind: Kind, attend: Callable[..., Any]) -> Any:
+def _network(x: Any, p: Mapping[str, Any], kind: Kind, attend: Callable[..., Any], stages: int = 1) -> Any:
     """The logits of embedded tokens (n, t, width); `attend` is given a layer's number, its queries, keys and values."""
     n, t, d = x.shape
 
@@ -52,6 +52,7 @@ def _network(x: Any, p: Mapping[str, Any], kind: Kind, attend: Callable[..., Any
         return tg.nn.layer_norm(x, p[f"{name}.weight"], p[f"{name}.bias"])
 
     for k in range(kind.layers):
+        x = tg.stage(k * stages // kind.layers, x)
         qkv = linear(normed(x, f"h.{k}.ln_1"), f"h.{k}.attn.c_attn")
         qkv = tg.transpose(qkv.reshape((n, t, 3, kind.heads, d // kind.heads)), (2, 0, 3, 1, 4))
         y = attend(k, qkv[0], qkv[1], qkv[2])
@@ -60,10 +61,13 @@ def _network(x: Any, p: Mapping[str, Any], kind: Kind, attend: Callable[..., Any
     return normed(x, "ln_f") @ p["wte.weight"].T
 
 
-def gpt(tokens: Any, p: Mapping[str, Any], kind: Kind) -> Any:
-    """The logits of what follows each of the tokens: (n, t) -> (n, t, kind.tokens)."""
+def gpt(tokens: Any, p: Mapping[str, Any], kind: Kind, stages: int = 1) -> Any:
+    """The logits of what follows each of the tokens: (n, t) -> (n, t, kind.tokens).
+
+    `stages` are those of a pipeline, among which layers are shared out.
+    """
     x = tg.nn.embedding(tokens, p["wte.weight"]) + p["wpe.weight"][: tokens.shape[1]]
-    return _network(x, p, kind, lambda k, *qkv: tg.nn.scaled_dot_product_attention(*qkv, is_causal=True))
+    return _network(x, p, kind, lambda k, *qkv: tg.nn.scaled_dot_product_attention(*qkv, is_causal=True), stages)
 
 
 def no_past(kind: Kind, n: int = 1, dtype: str = "float32") -> dict[str, np.ndarray]:

@@ -100,7 +100,7 @@ def test_names_are_numpy_names_where_numpy_has_them() -> None:
     }
     own |= {"at_kink", "log_cosh", "masked_product", "product_at_kink", "flat_root", "radius", "sech"}  # of derivatives
     own |= {"bitwise_invert", "stop_gradient", "wrap_index"}
-    own |= {"assume", "grad_clip", "grad_scale", "shard"}
+    own |= {"assume", "grad_clip", "grad_scale", "shard", "stage"}
     own |= {"dequantize_groups"}  # the formats are those of GGML
     own |= {"block_diag", "flatten", "join_dims", "pack", "same_shape", "specify_shape", "split_dims", "unpack"}
     own |= {"cummax", "cummin", "logcumsumexp", "norm", "one_hot", "topk"}

@@ -49,6 +49,7 @@ _HOMES = {
     "Function": "tg.functions.compiled",
     "jit": "tg.functions.jit",
     "map_over": "tg.functions.map_over",
+    "pipeline": "tg.functions.pipeline",
     "check_grad": "tg.functions.check_grad",
     "GradientCheck": "tg.functions.check_grad",
     "export": "tg.exports.write",

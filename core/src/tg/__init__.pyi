@@ -52,6 +52,7 @@ from tg.functions.jit import jit as jit
 from tg.functions.make import evaluate as evaluate
 from tg.functions.make import function as function
 from tg.functions.map_over import map_over as map_over
+from tg.functions.pipeline import pipeline as pipeline
 from tg.functions.shared import Shared as Shared
 from tg.functions.shared import shared as shared
 from tg.functions.show import parse as parse
@@ -256,6 +257,7 @@ from tg.ops.shape import stack as stack
 from tg.ops.shape import swapaxes as swapaxes
 from tg.ops.shape import transpose as transpose
 from tg.ops.sharding import shard as shard
+from tg.ops.sharding import stage as stage
 from tg.ops.softmax import log_softmax as log_softmax
 from tg.ops.softmax import logsumexp as logsumexp
 from tg.ops.softmax import softmax as softmax

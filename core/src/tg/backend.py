@@ -30,6 +30,7 @@ _NAMES = {
     "tg.link.unit": "Unit",
     "tg.link.steps": "Site",
     "tg.link.symbolic": "Symbols",
+    "tg.link.stages": "Stages",
     "tg.link.timed": "Timed",
     "tg.link.colour": "colours takes_graphs",
     "tg.graph.interpret": "interpret",

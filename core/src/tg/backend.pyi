@@ -36,6 +36,7 @@ from tg.link.linker import node_lines as node_lines
 from tg.link.memory import Plan as Plan
 from tg.link.memory import plan as plan
 from tg.link.signature import Signature as Signature
+from tg.link.stages import Stages as Stages
 from tg.link.steps import Site as Site
 from tg.link.symbolic import Symbols as Symbols
 from tg.link.timed import Timed as Timed

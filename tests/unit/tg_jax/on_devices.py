@@ -193,6 +193,72 @@ def gpt_network():
     alike([tokens, *p.values()], outputs, arrays)
 
 
+def staged(stages):
+    """The inputs, loss, weights, batch and arrays of a transformer whose layers are shared out among stages."""
+    from networks import gpt
+
+    kind = gpt.Kind(tokens=16, positions=8, layers=2, heads=4, width=16)
+    weights = gpt.random_weights(kind, "float64")
+    p = {name: tg.tensor(name, shape=w.shape) for name, w in weights.items()}
+    layout = {"c_attn.weight": (None, "model"), "c_fc.weight": (None, "model"), "mlp.c_proj.weight": ("model", None)}
+    split = {n: next((tg.shard(v, *s) for end, s in layout.items() if n.endswith(end)), v) for n, v in p.items()}
+    tokens = tg.matrix("tokens", "int64")
+    logits = gpt.gpt(tg.shard(tokens, "data", None), split, kind, stages)
+    loss = tg.nn.cross_entropy(tg.swapaxes(logits, 1, 2), tokens)
+    arrays = [np.random.default_rng(1).integers(0, 16, (8, 8)), *weights.values()]
+    return [tokens, *p.values()], loss, [*p.values()], [tokens], arrays
+
+
+def gpt_pipeline():
+    """A transformer in pipeline, data and tensor parallel; two stages read its embedding."""
+    inputs, loss, wrt, batch, arrays = staged(2)
+    expected = tg.function(inputs, [loss, *tg.grad(loss, wrt)], backend="perform")(*arrays)
+    backend = tg.backend("jax", mesh=tg.Mesh({"stage": 2, "data": 2, "model": 2}))
+    f = tg.pipeline(inputs, loss, wrt, batch=batch, microbatches=4, backend=backend)
+    value, slopes = f(*arrays)
+    near([value, *slopes], expected, "float64")
+
+
+def pipelines():
+    """Stages with skips over one, several values handed on, weights of two stages, and lengths as calls give them."""
+    x, labels = tg.matrix("x"), tg.vector("labels", "int64")
+    ws = [tg.matrix(f"w{k}") for k in range(4)]
+    first = tg.tanh(x @ ws[0])
+    second = tg.stage(1, tg.sin(first)) @ ws[1]
+    third = tg.tanh(tg.stage(2, second) @ ws[2]) + first
+    loss = tg.nn.cross_entropy(tg.stage(3, third * tg.mean(second, axis=1, keepdims=True)) @ ws[3] @ ws[0].T, labels)
+    oracle = tg.function([x, labels, *ws], [loss, *tg.grad(loss, ws[::-1])], backend="perform")
+    weights = draws(*[(5, 5)] * 4)
+    for microbatches, rows in ((1, 3), (2, 8), (6, 12)):
+        arrays = [draws((rows, 5))[0], np.arange(rows) % 5, *weights]
+        for schedule in ("gpipe", "1f1b"):
+            f = tg.pipeline(
+                [x, labels, *ws],
+                loss,
+                ws[::-1],
+                batch=[x, labels],
+                microbatches=microbatches,
+                schedule=schedule,
+                backend=tg.backend("jax", mesh=tg.Mesh({"stage": 4})),
+            )
+            value, slopes = f(*arrays)
+            near([value, *slopes], oracle(*arrays), "float64")
+    value, slopes = f(arrays[0], np.full(rows, 5), *weights)  # a label that is none
+    assert np.isnan(value)
+    assert np.isnan(slopes[0]).all()
+
+
+def places():
+    """Each stage has its own devices."""
+    mesh = tg.Mesh({"model": 2, "stage": 4})
+    slices = [mesh.slice("stage", k) for k in range(4)]
+    assert [s.numbers for s in slices] == [(0, 4), (1, 5), (2, 6), (3, 7)]
+    assert pickle.loads(pickle.dumps(slices[1])) == slices[1] != slices[2]
+    x = tg.matrix("x")
+    y = tg.function([x], tg.shard(x, "model", None), backend=tg.backend("jax", mesh=slices[1]), output="native")
+    assert sorted(d.id for d in y(np.ones((4, 3))).sharding.device_set) == [1, 5]
+
+
 def resnet_network():
     """A residual network in data parallel, normalized by the whole batch."""
     from networks import resnet

@@ -14,8 +14,8 @@ pytest.importorskip("jax")
 
 SCRIPT = Path(__file__).with_name("on_devices.py")
 EXAMPLES = Path(__file__).parents[3] / "examples"
-SHORT = ("values", "counts", "steps", "borders", "loops", "refusals")
-LONG = ("gpt_network", "resnet_network")
+SHORT = ("values", "counts", "steps", "borders", "loops", "refusals", "pipelines", "places")
+LONG = ("gpt_network", "resnet_network", "gpt_pipeline")
 
 
 def failures(*names):

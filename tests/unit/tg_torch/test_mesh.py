@@ -43,6 +43,11 @@ def test_losses_and_gradients_are_those_of_one_process():
     started(HERE / "on_processes.py", "data", "model")
 
 
+@pytest.mark.long
+def test_a_pipeline_gives_what_one_process_does():
+    started(HERE / "pipeline_on_processes.py")
+
+
 def losses(text):
     """The loss of each step that is told."""
     return dict(line.split(" loss ") for line in text.splitlines() if " loss " in line)

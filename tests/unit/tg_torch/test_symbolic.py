@@ -107,18 +107,3 @@ def test_lengths_that_have_to_agree_are_told_at_a_call():
     g = exported(f, [("b", 3), ("b", 3)])
     with pytest.raises(AssertionError, match="Guard failed"):
         g(torch.ones(4, 3, dtype=torch.float64), torch.ones(5, 3, dtype=torch.float64))
-
-
-def test_a_compiled_region_serves_lengths_with_one_program():
-    traces = []
-
-    def backend(module, args):
-        traces.append(module)
-        return module.forward
-
-    f, oracle = (rows(lambda x: x * tg.mean(x) + x.shape[0], backend=backend) for backend in ("torch", "perform"))
-    region = torch.compile(f.traceable(), dynamic=True, backend=backend)
-    for n in (3, 5, 8, 9):
-        (x,) = drawn([("b", 3)], {"b": n})
-        np.testing.assert_allclose(region(torch.from_numpy(x)), oracle(x), rtol=1e-12)
-    assert len(traces) == 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as np
+
 import tg
 from tg.ops.sharding import FAMILY, Placement
 from tg.plugin.case import Case, any_dtype, f64
@@ -40,6 +42,13 @@ CASES: Final = of_family(
         [f64("n", 4)],
         name="placement of a batch",
         oracle=lambda x: x,
+        gradient=True,
+    ),
+    Case(
+        lambda x: tg.stage(1, tg.exp(x)) * 2.0,
+        [f64("n", "m")],
+        name="stage",
+        oracle=lambda x: 2.0 * np.exp(x),
         gradient=True,
     ),
     Case(in_a_loop, [f64("n", "m")], name="shard in a loop", oracle=lambda x: x[0] + x.sum(0)),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tg.link.kept import Kept
     from tg.link.memory import Plan
     from tg.link.signature import Signature
+    from tg.link.stages import Stages
     from tg.link.timed import Timed
     from tg.types.tensor_type import TensorType
 
@@ -319,6 +320,17 @@ class Linker(abc.ABC):
     def embedded(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The form of such a function that is the user's: made known to a tracer of the library that reads Python."""
         return function
+
+    def pipeline(self, stages: Stages) -> Callable[[Sequence[np.ndarray[Any, Any]]], tuple[Any, Sequence[Any]]] | None:
+        """A function of all inputs that gives the mean of the parts' losses and its gradients; None: it has none.
+
+        The gradients are in the order of the places that are in `stages.wrt`, a place once, what several stages give
+        added up.
+
+        Raises:
+            OptionError: the mesh cannot be had, or has axes besides that the backend does not split within a stage.
+        """
+        return None
 
     def release_memory(self) -> int:
         """Give the system the memory that is kept between calls and that no array has; how many bytes it was."""

@@ -229,4 +229,43 @@ def _entry(names: Any) -> Names:
     return several[0] if len(several) == 1 else several
 
 
-FAMILY = Family("sharding", ops=(Shard, Placement), functions=(shard,))
+@final
+class Stage(OfLayout):
+    """The operand, with which a stage of a pipeline begins; importing removes it.
+
+    Shapes:
+        x (...) -> y (...)
+    """
+
+    number: int
+    only_derives = True  # of its value it says nothing
+
+    @property
+    def named_identity(self) -> str | None:
+        """No name: only an identity."""
+        return ""
+
+
+def stage(number: int, x: Any) -> Variable:
+    """x, with which a stage of a pipeline begins: what is computed of it from here on belongs to the stage.
+
+    It is x itself wherever a program is not made by `tg.pipeline`. Stages are counted from 0, which is all that comes
+    before the first mark.
+
+    Raises:
+        InputError: `number` is no integer of at least 0.
+    Example:
+        >>> import tg
+        >>> x = tg.vector("x")
+        >>> f = tg.function([x], 2.0 * tg.stage(1, tg.exp(x)))
+        >>> f([0.0]).tolist()
+        [2.0]
+    Source:
+        torch.distributed.pipelining.pipe_split
+    """
+    if type(number) is not int or number < 0:
+        raise InputError(message(f"stage: found {number!r}, needed the number of a stage, an integer of at least 0"))
+    return Stage(number)(as_variable(x))  # type: ignore[no-any-return]
+
+
+FAMILY = Family("sharding", ops=(Shard, Placement, Stage), functions=(shard, stage))

@@ -31,7 +31,7 @@ class Mesh:
         (8, ('data', 'model'), True)
     """
 
-    __slots__ = ("_axes",)
+    __slots__ = ("_axes", "_numbers")
 
     def __init__(self, axes: Mapping[str, int]) -> None:
         if not isinstance(axes, Mapping) or not axes:
@@ -42,6 +42,7 @@ class Mesh:
             if type(length) is not int or length < 1:
                 raise InputError(message(f"Mesh: axis {name!r}: found {length!r}, needed an int of at least 1"))
         self._axes = dict(axes)
+        self._numbers: tuple[int, ...] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -58,6 +59,23 @@ class Mesh:
         """The number of devices."""
         return math.prod(self.shape)
 
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The places of its devices among those that a backend has, in the order of the axes."""
+        return tuple(range(self.size)) if self._numbers is None else self._numbers
+
+    def slice(self, name: str, place: int) -> Mesh:
+        """The devices at one place along an axis, which has the length 1 then.
+
+        Raises:
+            KeyError: the mesh has no such axis.
+        """
+        behind = math.prod(length for k, length in enumerate(self.shape) if k > self.names.index(name))
+        length = self._axes[name]
+        part = Mesh({**self._axes, name: 1})
+        part._numbers = tuple(n for k, n in enumerate(self.numbers) if k // behind % length == place)
+        return part
+
     def parts(self, names: Names) -> int:
         """The number of parts of an array's axis that is split over axes of the mesh.
 
@@ -73,14 +91,20 @@ class Mesh:
         return hash(self._items)
 
     @property
-    def _items(self) -> tuple[tuple[str, int], ...]:
-        return tuple(self._axes.items())
+    def _items(self) -> tuple[object, ...]:
+        return (*self._axes.items(), self._numbers)
 
     def __repr__(self) -> str:
         return f"Mesh({self._axes!r})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Mesh, (self._axes,)
+        return _restored, (self._axes, self._numbers)
+
+
+def _restored(axes: Mapping[str, int], numbers: tuple[int, ...] | None) -> Mesh:
+    mesh = Mesh(axes)
+    mesh._numbers = numbers
+    return mesh
 
 
 def split_names(names: Names) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ import numpy as np
 from tg.backend import FuncifyLinker, Linker, Reduce, arithmetic, cast, complex, control, indexing, loops, shape
 from tg_jax.little import BARRIER, as_one
 from tg_jax.memory import compiled_memory, eager_memory
+from tg_jax.pipeline import pipeline
 from tg_jax.place import find_device, lay_out
 from tg_jax.settings import check, compiler_options, is_one
 from tg_jax.traced import SYMBOLS, traceable
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import UnionType
 
-    from tg.backend import Executable, FrozenGraph, Request, Traceable, Unit
+    from tg.backend import Executable, FrozenGraph, Request, Stages, Traceable, Unit
     from tg_jax import Options
 
     Array = np.ndarray[Any, Any]
@@ -211,6 +212,11 @@ class JaxLinker(Linker):
     def traceable(self, function: Traceable) -> Callable[..., Sequence[Any]] | None:
         """The function for programs of the user's own."""
         return COMPILED.traceable(function)
+
+    def pipeline(self, stages: Stages) -> Callable[[Sequence[Array]], tuple[Any, Sequence[Any]]]:
+        """The function of stages on devices."""
+        check(stages.options)
+        return pipeline(stages, scope=WIDE)
 
 
 LINKER: Final = JaxLinker()

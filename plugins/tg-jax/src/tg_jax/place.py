@@ -55,7 +55,7 @@ def find_mesh(mesh: Mesh, kind: str | None = None) -> jax.sharding.Mesh:
         text = f"backend 'jax': option device: found {kind!r} beside {mesh}, needed a kind of device: cpu, gpu or tpu"
         raise OptionError(message(text))
     devices = jax.devices() if kind is None else jax.devices(find_device(kind).platform)
-    if len(devices) < mesh.size:
+    if len(devices) <= max(mesh.numbers):
         present = ", ".join(f"{d.platform}:{d.id}" for d in devices)
         text = f"backend 'jax': option mesh: found {mesh}, needed one of at most {len(devices)} devices: {present}"
         flag = f"XLA_FLAGS=--xla_force_host_platform_device_count={mesh.size}"
@@ -63,7 +63,7 @@ def find_mesh(mesh: Mesh, kind: str | None = None) -> jax.sharding.Mesh:
         hint = f"{flag}, set before JAX starts, makes {mesh.size} of the processor" if is_processor else None
         raise OptionError(message(text, hint=hint))
     kinds = (jax.sharding.AxisType.Auto,) * len(mesh.names)
-    return jax.make_mesh(mesh.shape, mesh.names, kinds, devices=devices[: mesh.size])
+    return jax.make_mesh(mesh.shape, mesh.names, kinds, devices=[devices[k] for k in mesh.numbers])
 
 
 def sharding_of(op: Placement, ndim: int, options: Options, others: Any = None) -> NamedSharding:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
-    from tg.backend import Executable, FrozenGraph, Request, Traceable
+    from tg.backend import Executable, FrozenGraph, Request, Stages, Traceable
     from tg_torch import Options
 
     Array = np.ndarray[Any, Any]
@@ -188,6 +188,12 @@ class TorchLinker(Linker):
     def traceable(self, function: Traceable) -> Callable[..., Sequence[Any]]:
         """The function for programs of PyTorch."""
         return traceable(function)
+
+    def pipeline(self, stages: Stages) -> Callable[[Sequence[Array]], tuple[Any, Sequence[Any]]]:
+        """The function of stages on processes."""
+        from tg_torch.pipeline import pipeline
+
+        return pipeline(stages, CPU if stages.options.device is None else find_device(stages.options.device))
 
     def embedded(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, which `torch.compile` calls."""
