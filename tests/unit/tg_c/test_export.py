@@ -29,6 +29,11 @@ def test_a_library_gives_its_golden_values_and_its_main_sees_others(tmp_path):
     assert "total" in run(built(folder, "small", tmp_path, "gcc", march=""), status=1)
 
 
+def test_writing_needs_no_compiler(tmp_path, monkeypatch):
+    monkeypatch.setenv("CC", str(tmp_path / "no_compiler"))
+    assert (exported(functions.small, tmp_path, levels=("x86-64-v4",)) / "small_v4.c").exists()
+
+
 def test_a_folder_has_what_a_project_needs(tmp_path):
     folder = exported(functions.small, tmp_path, levels=("x86-64-v2", "x86-64-v4"))
     names = {"CMakeLists.txt", "main.c", "small_golden.h", "small_v4.c"}
