@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tg import OptionError
-from tg.backend import DTYPES, Backend, Mesh, RuleProtocol, Rules, Settings, hookimpl, message, option, pairs
+from tg.backend import DTYPES, Backend, Exporter, Mesh, RuleProtocol, Rules, Settings, hookimpl, message, option, pairs
 
 if TYPE_CHECKING:
     from tg.backend import Rewrites
@@ -96,3 +96,23 @@ def tg_rewrites(backend: str | None) -> Rewrites | None:
     from tg_jax.lower import REWRITES
 
     return REWRITES
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """The keywords of `tg.export` for this format."""
+
+    on_error: Literal["raise", "nan"] = option(
+        "raise", "'nan': results are NaN where a check fails that values decide; 'raise': such are refused"
+    )
+    platforms: tuple[str, ...] = option(
+        (), "'cpu', 'cuda', 'rocm', 'tpu': where the program runs; (): on devices of this process", trial=("cpu",)
+    )
+
+
+@hookimpl
+def tg_exports(format: str) -> Exporter | None:
+    """The writer of programs of StableHLO."""
+    if format != "stablehlo":
+        return None
+    return Exporter("stablehlo", distribution="tg-jax", writer="tg_jax.export:write", options=ExportOptions)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tg import OptionError
-from tg.backend import DTYPES, Backend, Mesh, RuleProtocol, Rules, Settings, hookimpl, message, option, pairs
+from tg.backend import DTYPES, Backend, Exporter, Mesh, RuleProtocol, Rules, Settings, hookimpl, message, option, pairs
 
 if TYPE_CHECKING:
     from tg.backend import Rewrites
@@ -97,3 +97,21 @@ def tg_rewrites(backend: str | None) -> Rewrites | None:
     from tg_torch.lower import REWRITES
 
     return REWRITES
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """The keywords of `tg.export` for this format."""
+
+    on_error: Literal["raise", "nan"] = option(
+        "raise", "'nan': results are NaN where a check fails that values decide; 'raise': such are refused"
+    )
+    package: bool = option(False, "a library that AOTInductor compiles for this machine, in place of a program")
+
+
+@hookimpl
+def tg_exports(format: str) -> Exporter | None:
+    """The writer of programs of torch.export."""
+    if format != "torch":
+        return None
+    return Exporter("torch", distribution="tg-torch", writer="tg_torch.export:write", options=ExportOptions)
