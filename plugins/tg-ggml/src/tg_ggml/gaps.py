@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 CLAIMED: Final = frozenset({"bool", "int64", "float32"})
 EXACT: Final = frozenset({"bool", "int64"})
 FUNCTIONS: Final = (
-    *(arithmetic.floor_divide, arithmetic.remainder, arithmetic.power, arithmetic.cbrt, arithmetic.hypot),
-    *(arithmetic.copysign, arithmetic.nextafter),
+    *(arithmetic.power, arithmetic.cbrt, arithmetic.hypot, arithmetic.copysign, arithmetic.nextafter),
     *(bitwise.bitwise_and, bitwise.bitwise_or, bitwise.bitwise_xor, bitwise.bitwise_invert),
     *(bitwise.left_shift, bitwise.right_shift),
     *(complex.complex, complex.real, complex.imag, complex.conjugate),
@@ -64,6 +63,10 @@ GAPS: Final[tuple[Gap, ...]] = (
     _never(None, "ggml computes in float32", frozenset(DTYPES) - CLAIMED),
     *(_never(fn, "ggml has no such function") for fn in FUNCTIONS),
     *(_never(fn, "ggml computes it by a difference that has no digits near 0") for fn in INACCURATE),
+    *(
+        _never(fn, "ggml has no such function", frozenset({"float32"}))
+        for fn in (arithmetic.floor_divide, arithmetic.remainder)
+    ),
     _never(rounding.rint, "ggml rounds halves away from 0"),
     _never(contraction.MatMul, "ggml multiplies matrices of floating numbers", EXACT),
     _never(cumulative.Accumulate, "ggml has running sums of floating numbers", EXACT),

@@ -95,11 +95,19 @@ def gate(dy: Tensor, d: Tensor) -> Any:
     return hosted(lambda a, b: np.where(a == 0, a.dtype.type(0), a * b), [dy, d], shape, dy.dtype.name)
 
 
+def of_counts(function: Callable[..., Any]) -> Rule:
+    """The rule of a NumPy function of integers, by which lengths are divided."""
+    rule = of_numpy(function)
+    return Hosted(lambda x, y: NotImplemented if x.dtype == np.float32 else rule(x, y))
+
+
 RULES: Final[dict[object, Rule]] = {
     t.add: add,
     t.subtract: subtract,
     t.multiply: multiply,
     t.divide: divide,
+    t.floor_divide: of_counts(np.floor_divide),
+    t.remainder: of_counts(np.remainder),
     t.negative: either(g.ggml_neg, np.negative),
     t.absolute: either(g.ggml_abs, np.absolute),
     t.sign: of_numpy(np.sign),
