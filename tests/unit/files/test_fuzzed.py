@@ -18,6 +18,12 @@ def test_some_changed_files_are_read_or_refused():
     run(250, 11)
 
 
-@pytest.mark.long(minutes=30)
-def test_changed_files_are_read_or_refused():
+@pytest.mark.long(minutes=2)
+def test_more_changed_files_are_read_or_refused():
+    run(5_000, 5)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(5400)  # beside much other work; alone eleven minutes
+def test_a_hundred_thousand_changed_files_are_read_or_refused():
     run(100_000, 0, 2)
