@@ -158,7 +158,7 @@ class PackedProduct:
         return body.fold(0, groups, 1, [zero] * (len(rows) * len(xs)), step)
 
     def _begin(self, vectors: Sequence[Lanes]) -> Lanes | None:
-        """What is taken off for the offset of all numbers, in lanes."""
+        """Sum to begin with, in lanes: the offset of all numbers, taken off; None where there is none."""
         if not self.packing.offset:
             return None
         total = vectors[0]
