@@ -10,6 +10,11 @@ import pytest
 
 import tg
 
+pytestmark = [  # PyTorch's own
+    pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.isinstance.treespec, LeafSpec:FutureWarning"),
+]
+
 PROGRAM = """
 import sys
 import numpy as np, torch, torch._inductor
