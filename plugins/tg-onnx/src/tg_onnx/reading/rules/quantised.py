@@ -92,8 +92,14 @@ def _whole(x: Variable, zero: Variable | None, axis: int) -> Variable:
     return wide - (tg.reshape(zero, ()) if zero.type.shape == (1,) else zero)
 
 
+def _product(x: Variable, y: Variable, x_zero: Variable | None, y_zero: Variable | None) -> Variable:
+    """The product of 8-bit matrices less their zero points, one number or one for each row or column, in int32."""
+    zeros = [v if v is None or v.type.shape != (1,) else tg.reshape(v, ()) for v in (x_zero, y_zero)]
+    return tg.integer_matmul(x, y, *zeros)
+
+
 def _matmul_integer(node: Node) -> Variable:
-    return tg.matmul(_whole(node[0], node.get(2), -2), _whole(node[1], node.get(3), -1))
+    return _product(node[0], node[1], node.get(2), node.get(3))
 
 
 def _conv_integer(node: Node) -> Variable:
@@ -102,7 +108,7 @@ def _conv_integer(node: Node) -> Variable:
 
 
 def _qlinear_matmul(node: Node) -> Value:
-    product = tg.matmul(_whole(node[0], node[2], -2), _whole(node[3], node[5], -1))
+    product = _product(node[0], node[3], node[2], node[5])
     scale = _rows(node[1], -2) * _rows(node[4], -1) / _rows(node[6], -2)
     return _requantized(node, product, scale, 7)
 
