@@ -129,11 +129,12 @@ test: style
 # every other batch of its quick tier but for what is dear to compile, loops and what is made of them, on five backends,
 # every third of the sparse one of that on all and of all on the others. A slow machine takes less (.ci/run).
 OF_SAMPLED ?= 5
+OF_LONG ?= 1
 EVERY_QUICK ?= 2
 EVERY_SPARSE ?= 3
 LOOPS := iteration: or loops: or recurrence: or custom: or linalg or special
 long: $(STAMP)
-	$(PYTEST) -p tg_conformance --whole --of-sampled $(OF_SAMPLED) -m 'long or sampled' tests
+	$(PYTEST) -p tg_conformance --whole --of-sampled $(OF_SAMPLED) --of-long $(OF_LONG) -m 'long or sampled' tests
 	$(PYTEST) -p tg_conformance $(SUITE) --tier sparse --backend mlx --backend loopback --every $(EVERY_SPARSE)
 	$(PYTEST) -p tg_conformance $(SUITE) --tier sparse -k '$(LOOPS)' $(QUICK:%=--backend %) --every $(EVERY_SPARSE)
 	$(PYTEST) -p tg_conformance $(SUITE) --tier quick -k 'not ($(LOOPS))' $(QUICK:%=--backend %) --every $(EVERY_QUICK)

@@ -5,10 +5,12 @@ others, so that no worker is left alone with it at the end. What is marked `nigh
 `@pytest.mark.sampled(n)` is one of many parameters that are much alike: a usual run has an n-th, always the same
 ones, and one at least; of a file that is marked and has tests without parameters about an n-th of these. `make long`
 has a fifth or an n-th, whichever is more (`--of-sampled 5`), others than a usual run; `--turn 2` and on are the rest,
-and `make nightly` has all. Of the sparse tier of conformance, where it is run beside tests, a usual run has every sixth
-batch of the reference, of each of the six other backends every 60th, others for each, and no gap.
+and `make nightly` has all. Of long tests a slow machine has every other one, the rest the day after (`--of-long 2`).
+Of the sparse tier of conformance, where it is run beside tests, a usual run has every sixth batch of the reference, of
+each of the six other backends every 60th, others for each, and no gap.
 """
 
+import datetime as dt
 import functools
 import gc
 import os
@@ -26,6 +28,7 @@ from tg import plugin
 HERE = Path(__file__).parent
 CACHE = pytest.StashKey[Path]()
 PARTS, SLOWEST = 12, 20  # of a run, told at its end
+TODAY = int(os.environ.setdefault("TG_TESTS_DAY", str(dt.datetime.now(dt.UTC).toordinal())))  # all workers have one
 TOLD = 60.0  # seconds of tests, from which on a run tells what took them
 # Of the garbage collector: it looks at what is new after 50,000 objects, at all there is after 2,000,000. By Python's
 # thresholds, 700 and 70,000, a seventh of a run went into looking through frameworks, items and caches, which stay.
@@ -37,6 +40,9 @@ def pytest_addoption(parser):
     parser.addoption("--of-sampled", type=int, default=1, metavar="N", help="with --whole: an N-th of what is sampled")
     parser.addoption(
         "--turn", type=int, default=1, metavar="K", help="with --of-sampled: which; a usual run has the 0th"
+    )
+    parser.addoption(
+        "--of-long", type=int, default=1, metavar="N", help="with --whole: an N-th of what is long, others each day"
     )
 
 
@@ -112,12 +118,15 @@ def pytest_xdist_make_scheduler(config, log):
 
 def pytest_collection_modifyitems(config, items):
     items.sort(key=minutes, reverse=True)  # the order of others stays
-    if config.getoption("--whole"):
-        return
-    is_sparse = has_little_conformance(config)
+    is_whole, share, is_sparse = (
+        config.getoption("--whole"),
+        config.getoption("--of-long"),
+        has_little_conformance(config),
+    )
     kept, left = [], []
     for item in items:
-        (left if is_left_to_others(item, is_sparse) else kept).append(item)
+        goes = is_left_to_days(item, share) if is_whole else is_left_to_others(item, is_sparse)
+        (left if goes else kept).append(item)
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = kept
@@ -132,6 +141,12 @@ def has_little_conformance(config):
 def minutes(item):
     mark = item.get_closest_marker("long")
     return mark.kwargs.get("minutes", 0) if mark else 0
+
+
+def is_left_to_days(item, share):
+    """Whether a long test waits for another day: an N-th of them run each day, by their names."""
+    is_long = item.get_closest_marker("long") is not None
+    return is_long and (zlib.crc32(item.nodeid.encode()) + TODAY) % share != 0
 
 
 def is_left_to_others(item, is_sparse):
