@@ -83,6 +83,11 @@ def test_a_batch_of_transforms_is_the_transform_of_a_batch():
     np.testing.assert_allclose(found, 2 * X, rtol=1e-13, atol=1e-13)
 
 
+def test_functions_of_numpy_on_variables_are_those_of_tg():
+    x = tg.vector("x")
+    np.testing.assert_allclose(np.fft.irfft(np.fft.rfft(x, 9), 9).eval({x: X[0]}), X[0, :9], rtol=1e-13)
+
+
 def test_halves_and_integers_are_transformed_in_float32_and_float64():
     for dtype, wide in (
         ("float16", "complex64"),

@@ -15,7 +15,7 @@ from tg.graph.dims import named_type
 from tg.graph.nodes import Variable
 from tg.graph.traversal import key_of, sorted_applies, substitute
 from tg.ops.shape import AxisLength
-from tg.ops.sharding import Stage
+from tg.ops.sharding import PipelineStage
 from tg.types.dtypes import is_inexact
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class _Levels:
             weighted.update(key_of(v) for v in outputs if not weighted.isdisjoint(keys) and is_inexact(v.type.dtype))
             batched.update(key_of(v) for v in outputs if not batched.isdisjoint(keys))
             level = max((self.of[key] for key in keys if key in self.of), default=None)
-            if type(node.op) is Stage:
+            if type(node.op) is PipelineStage:
                 level = _marked(node, level)
                 marks.add(level)
             elif level is None and any(key_of(v) in weighted and key_of(v) in batched for v in outputs):
@@ -159,7 +159,7 @@ def _marked(node: Apply, level: int | None) -> int:
         InputError: its operand lies in a stage behind it.
     """
     op = node.op
-    assert isinstance(op, Stage)
+    assert isinstance(op, PipelineStage)
     if level is not None and level > op.number:
         where = [("created at", f"{node.loc}:  {node.loc.source}")] if node.loc is not None else []
         text = f"stage: found stage {op.number} of a value of stage {level}, needed one that is not before it"

@@ -24,6 +24,7 @@ METHODS: Final = {  # of ufuncs, and the functions that do the same
     "accumulate": {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"},
 }
 IN_LINALG: Final = frozenset(("cross",))  # functions of NumPy's own that tg has in `tg.linalg` only
+MODULES: Final = ("linalg", "fft")  # of NumPy that tg has under the same names
 WRAP_HINT: Final = "tg.wrap makes an op of a Python function of arrays"
 OPTIONS: Final = {
     "reduce": frozenset(("axis", "keepdims", "initial", "where")),
@@ -70,8 +71,9 @@ def numpy_function(function: Any, args: Any, kwargs: Any) -> Any:
     from tg.ops import catalog
 
     counterpart = catalog.NAMES.get(function.__name__)
-    if function.__module__ == "numpy.linalg" or function.__name__ in IN_LINALG:
-        counterpart = catalog.MODULES["linalg"].get(function.__name__, counterpart)
+    place = "linalg" if function.__name__ in IN_LINALG else function.__module__.removeprefix("numpy.")
+    if place in MODULES:
+        counterpart = catalog.MODULES[place].get(function.__name__, counterpart)
     if counterpart is None:
         name = f"{function.__module__}.{function.__name__}".replace("numpy.", "np.", 1)
         raise InputError(

@@ -230,7 +230,7 @@ def _entry(names: Any) -> Names:
 
 
 @final
-class Stage(OfLayout):
+class PipelineStage(OfLayout):
     """The operand, with which a stage of a pipeline begins; importing removes it.
 
     Shapes:
@@ -265,7 +265,7 @@ def stage(number: int, x: Any) -> Variable:
     """
     if type(number) is not int or number < 0:
         raise InputError(message(f"stage: found {number!r}, needed the number of a stage, an integer of at least 0"))
-    return Stage(number)(as_variable(x))  # type: ignore[no-any-return]
+    return PipelineStage(number)(as_variable(x))  # type: ignore[no-any-return]
 
 
-FAMILY = Family("sharding", ops=(Shard, Placement, Stage), functions=(shard, stage))
+FAMILY = Family("sharding", ops=(Shard, Placement, PipelineStage), functions=(shard, stage))
