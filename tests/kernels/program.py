@@ -242,6 +242,9 @@ class Function(graphs.GraphFunction):
     def lapack(self, dtype):
         return None
 
+    def transforms(self, dtype):
+        return None
+
     def _tiles(self, tiles):
         """What is written once for all tiles is written for each; without one, node by node."""
         n = int(self.length(tiles.length))

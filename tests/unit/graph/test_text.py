@@ -453,7 +453,18 @@ def test_every_op_of_core_is_in_a_family_so_that_texts_may_name_it():
         return {cls, *(c for child in cls.__subclasses__() for c in below(child))}
 
     layouts = {"OfChannels", "OfLayout"}
-    abstract = {"Op", "Sized", "Elementwise", "Attending", "OfGradient", "OwnDerivative", "Shares", *layouts}
+    abstract = {
+        "Op",
+        "Windowed",
+        "_Scaled",
+        "Sized",
+        "Elementwise",
+        "Attending",
+        "OfGradient",
+        "OwnDerivative",
+        "Shares",
+        *layouts,
+    }
     missing = {c.__name__ for c in below(Op) if c.__module__.startswith("tg.ops.") and OPS.get(c.__name__) is not c}
     opaque = {c.__name__ for c in below(Op) if c.opaque}  # which texts do not hold
     assert missing - abstract - opaque == set()

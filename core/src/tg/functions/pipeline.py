@@ -68,6 +68,7 @@ def pipeline(
         ...
         tg.errors.OptionError: pipeline: backend 'perform' has no mesh=, needed a backend with pipelines
           hint: jax and torch have them: tg.backend("jax", mesh=tg.Mesh({"stage": 2}))
+          ...
     Source:
         GPipe: Huang et al., 2019. 1F1B: Narayanan et al., 2019. torch.distributed.pipelining.Schedule1F1B.
     """

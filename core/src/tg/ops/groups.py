@@ -129,6 +129,17 @@ class MatMulGroups(Op):
         dz = cotangents[0]
         return (None if dz is None else matmul(dz, DequantizeGroups(self.format)(inputs[1])), None)
 
+    def batch(self, tools: Any, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]) -> Sequence[Variable]:
+        """The batch of x is one more leading axis; packed rows of a batch are unpacked."""
+        x, q = inputs
+        if not batched[1]:
+            return (self(x, q),)
+        rows = DequantizeGroups(self.format)(q)
+        between = x.type.ndim - 2 - batched[0]  # leading axes of x, which the rows of each element repeat along
+        if between:
+            rows = expand_dims_at(rows, tuple(range(-2 - between, -2)))
+        return (matmul(x, matrix_transpose(rows)),)
+
 
 def _taken(b: Variable, start: int, count: int) -> Variable:
     """Some bytes of each group."""
