@@ -6,7 +6,10 @@ import functools
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
 
+import numpy as np
+
 from tg import plugin
+from tg.functions import make
 from tg.functions.backends import BackendChoice, backend
 from tg.functions.compile import Setting, imported, link, prepared, requested
 from tg.functions.names import distinct, names_of_inputs, names_of_outputs, names_of_shared
@@ -18,8 +21,7 @@ from tg.rewrite.driver import rewrite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    import numpy as np
+    from pathlib import Path
 
     from tg.exports.golden import Golden
     from tg.functions.compile import Program
@@ -163,6 +165,33 @@ class Exported:
         setting, variables, results = self._for(name, weights, options, reuse=reuse)
         again = functools.partial(prepared, variables, results, self.ones, setting)
         return link(again(), setting, again)
+
+    def function(self, backend: str) -> Function:
+        """A function of the inputs, the state and the weights, which gives the outputs and the new state.
+
+        The state and the weights have the lengths that they have now.
+
+        Raises:
+            NoRuleError: the backend lacks an op or a dtype.
+        """
+        first = len(self.inputs)
+        rest = zip(self.variables[first:], self.arrays, self.names[first:], strict=True)
+        sized = {v: Variable(v.type.with_shape(array.shape), name=name) for v, array, name in rest}
+        variables = [*self.inputs, *sized.values()]
+        return make.function(
+            variables, list(self.results), givens=sized, backend=backend, on_unused_input="ignore", name=self.name
+        )
+
+    def write_golden(self, path: Path) -> None:
+        """Write the golden values as a `.npz`: arrays input.NAME, state.NAME, output.NAME, new.NAME, in this order."""
+        groups = {
+            "input": self.golden.inputs,
+            "state": {s.name: s.array for s in self.state},
+            "output": self.golden.outputs,
+            "new": self.golden.state,
+        }
+        arrays = {f"{kind}.{name}": array for kind, group in groups.items() for name, array in group.items()}
+        np.savez(path, **arrays)  # type: ignore[arg-type]
 
     def _for(
         self, name: str, weights: Place, options: Mapping[str, Any], *, reuse: bool

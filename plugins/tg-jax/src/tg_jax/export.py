@@ -10,10 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import jax
 import jax.export
-import numpy as np
-
-import tg
-from tg.backend import Variable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,19 +21,6 @@ PROGRAM: Final = "program.stablehlo"
 GOLDEN: Final = "golden.npz"
 
 
-def _compiled(program: Exported) -> tg.Function:
-    """The function of inputs, state and weights, of which the last two have the lengths that they have now."""
-    first = len(program.inputs)
-    held = {
-        v: Variable(v.type.with_shape(array.shape), name=name)
-        for v, array, name in zip(program.variables[first:], program.arrays, program.names[first:], strict=True)
-    }
-    inputs = [*program.inputs, *held.values()]
-    return tg.function(
-        inputs, list(program.results), givens=held, backend="jax", on_unused_input="ignore", name=program.name
-    )
-
-
 def write(program: Exported, path: Path, options: ExportOptions) -> None:
     """Write a function that JAX loads without tg, by `jax.export.deserialize`.
 
@@ -45,7 +28,7 @@ def write(program: Exported, path: Path, options: ExportOptions) -> None:
         InputError: a length or a check that values decide; lengths that have to agree and have no common name.
     """
     count = len(program.inputs) + len(program.state)
-    f = _compiled(program)
+    f = program.function("jax")
     traced, weights = f.traceable(on_error="nan" if options.on_error == "nan" else None), program.arrays
     held = weights[len(program.state) :]
 
@@ -59,11 +42,7 @@ def write(program: Exported, path: Path, options: ExportOptions) -> None:
         data = jax.export.export(jax.jit(run), platforms=options.platforms or None)(*specs).serialize()
     path.mkdir()
     (path / PROGRAM).write_bytes(data)
-    golden = program.golden
-    groups = {"input": golden.inputs, "output": golden.outputs, "new": golden.state}
-    arrays = {f"{kind}.{name}": array for kind, group in groups.items() for name, array in group.items()}
-    arrays |= {f"state.{s.name}": s.array for s in program.state}
-    np.savez(path / GOLDEN, **arrays)  # type: ignore[arg-type]
+    program.write_golden(path / GOLDEN)
 
 
 def _spec(program: Exported, k: int, scope: Any) -> Any:

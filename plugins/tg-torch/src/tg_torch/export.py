@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import torch
 import torch._inductor
 from torch import nn
 
-import tg
-from tg.backend import Variable
 from tg_torch.values import to_native
 
 if TYPE_CHECKING:
@@ -42,30 +39,17 @@ class _Module(nn.Module):  # type: ignore[misc]
         return self._function(*arrays, *(getattr(self, f"weight{k}") for k in range(self._count)))
 
 
-def _compiled(program: Exported) -> tg.Function:
-    """The function of inputs, state and weights, of which the last two have the lengths that they have now."""
-    first = len(program.inputs)
-    held = {
-        v: Variable(v.type.with_shape(array.shape), name=name)
-        for v, array, name in zip(program.variables[first:], program.arrays, program.names[first:], strict=True)
-    }
-    inputs = [*program.inputs, *held.values()]
-    return tg.function(
-        inputs, list(program.results), givens=held, backend="torch", on_unused_input="ignore", name=program.name
-    )
-
-
 def write(program: Exported, path: Path, options: ExportOptions) -> None:
     """Write a function that PyTorch loads without tg, by `torch.export.load` or `torch._inductor.aoti_load_package`.
 
     Raises:
         InputError: a length or a check that values decide; a loop of a number of steps that is not known.
     """
-    golden, state = program.golden, [s.array for s in program.state]
-    f = _compiled(program)
+    state = [s.array for s in program.state]
+    f = program.function("torch")
     traced = f.traceable(on_error="nan" if options.on_error == "nan" else None)
     held = [to_native(a) for a in program.arrays[len(state) :]]
-    args = tuple(to_native(a) for a in (*golden.inputs.values(), *state))
+    args = tuple(to_native(a) for a in (*program.golden.inputs.values(), *state))
     dynamic = tuple(
         {
             axis: torch.export.Dim.DYNAMIC
@@ -81,7 +65,4 @@ def write(program: Exported, path: Path, options: ExportOptions) -> None:
         torch._inductor.aoti_compile_and_package(written, package_path=str(path / PROGRAM))
     else:
         torch.export.save(written, path / PROGRAM)
-    groups = {"input": golden.inputs, "output": golden.outputs, "new": golden.state}
-    arrays = {f"{kind}.{name}": array for kind, group in groups.items() for name, array in group.items()}
-    arrays |= {f"state.{s.name}": s.array for s in program.state}
-    np.savez(path / GOLDEN, **arrays)  # type: ignore[arg-type]
+    program.write_golden(path / GOLDEN)
