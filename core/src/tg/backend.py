@@ -54,6 +54,9 @@ _NAMES = {
     "tg.types.lengths": "LONGEST LONGEST_GIVEN Length",
     "tg.types.dtypes": "COMPLEX DTYPES FLOATS INTEGERS is_complex is_float is_inexact is_integer numpy_dtype",
     "tg.errors": "message",
+    # reports
+    "tg.display.table": "Table",
+    "tg.display.html": "shown_html",
     # rewrites
     "tg.rewrite.rule": "Pass node_rule rule",
     "tg.rules.loops.dear": "STEPS_AHEAD",

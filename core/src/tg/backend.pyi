@@ -4,6 +4,8 @@ from tg.cache.entries import Cache as Cache
 from tg.cache.machine import cpu as cpu
 from tg.callers import claim as claim
 from tg.callers import warn as warn
+from tg.display.html import shown_html as shown_html
+from tg.display.table import Table as Table
 from tg.errors import message as message
 from tg.exports.exported import Exported as Exported
 from tg.exports.exported import Lowered as Lowered

@@ -31,7 +31,8 @@ def test_each_node_has_the_users_name_and_line():
 def test_the_parts_and_what_is_between_are_the_whole():
     found = made().profile(np.ones(100))
     assert found.calls == 10
-    assert found.timed == pytest.approx(sum(row.seconds for row in found.rows))
+    assert found.total == sum(found.phases.values())
+    assert sum(row.seconds for row in found.rows) == pytest.approx(found.phases["program"])
     assert found.rows[-1].part == "between the parts"
     assert list(found.phases) == ["checks and conversion", "program", "outputs"]
     assert min(found.call, *found.phases.values()) > 0
@@ -84,7 +85,8 @@ def test_a_program_that_nobody_can_take_apart_is_one_part(monkeypatch):
     f = made()
     monkeypatch.setattr(type(f.programs.main.executable), "timed", lambda self: None)
     found = f.profile(np.ones(3))
-    assert (found.rows, found.timed, found.peak) == ((), None, None)
+    assert (found.rows, found.is_split, found.peak) == ((), False, None)
+    assert found.total == sum(found.phases.values())
     assert str(found).endswith(profiles.WHOLE)
 
 
@@ -93,8 +95,11 @@ def test_the_text_is_sorted_by_time():
     assert text.startswith("a call of decays on perform: ")
     rows = [line for line in text.split("\n") if line.startswith("│")]
     shares = [float(line.split("│")[2]) for line in rows if line.split("│")[2].strip()]
-    assert shares == sorted(shares, reverse=True)
-    assert any("decay = tg.exp(-x)" in line for line in rows)
+    *parts, whole = shares
+    assert parts == sorted(parts, reverse=True)
+    assert whole == 100
+    assert sum(parts) == pytest.approx(100, abs=0.05 * (len(parts) + 1))
+    assert "decay = tg.exp(-x)" in " ".join(row.split("│")[-2].strip() for row in rows)
 
 
 def test_values_with_names_of_their_own_have_those():

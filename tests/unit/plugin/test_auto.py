@@ -94,11 +94,13 @@ def test_what_was_passed_over_is_told_with_the_reason(install):
     install("more", MORE, priority=10)
     f = on_auto(tg.tan(X))
     assert f.explain().passed_over == (("three", "has no rule for tan"), ("more", "has no rule for tan"))
-    assert str(f.explain()).splitlines()[1:3] == [
+    lines = str(f.explain()).splitlines()
+    assert [line for line in lines if "passed over" in line] == [
         '  "auto" passed over three: has no rule for tan',
         '  "auto" passed over more: has no rule for tan',
     ]
-    assert "three passed over; more passed over" in str(f.compile_report())
+    notes = [row.note for row in f.compile_report().rows if row.name == "specialization"]
+    assert any("three passed over; more passed over" in note for note in notes)
     assert on_auto(tg.sin(X)).explain().passed_over == ()
 
 

@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the coverage: counts for each family, or each op of the families asked for."""
     from tg import plugin
     from tg.errors import InputError, message
-    from tg.plugin.coverage import coverage
+    from tg.plugin.coverage import Coverage, coverage
 
     available = [one.name for one in backends.listed(every=args.all) if one.is_available]
     faults = {name: fault for name in available if (fault := _fault(name)) is not None}
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     families = list(dict.fromkeys(row.family for row in rows))
     if unknown := [name for name in args.families if name not in families]:
         raise InputError(message(f"no family is called {unknown[0]!r}", ("families", ", ".join(families))))
-    rows = tuple(row for row in rows if not args.families or row.family in args.families)
+    rows = Coverage(row for row in rows if not args.families or row.family in args.families)
     if args.json:
         show.as_json([as_record(row) for row in rows])
     elif args.families:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
+from tg.display.html import element, fold, page
+from tg.display.table import Table
 from tg.distributions.parameters import NEEDED
 from tg.distributions.search import beside, first_count
 from tg.errors import DtypeError, InputError, NoRuleError, message
@@ -120,6 +122,21 @@ class Distribution:
         have = dict(self.given)
         shown = ", ".join(f"{p.name}={have[p.name]}" if p.name in have else str(p) for p in self.parameters)
         return f"tg.distributions.{self.name}({shown})"
+
+    def _repr_html_(self) -> str:
+        have = dict(self.given)
+        rows = [
+            (p.name, have.get(p.name, "" if p.default is NEEDED else p.default), p.constraint.text)
+            for p in self.parameters
+        ]
+        formulas = [
+            field.name for field in dataclasses.fields(Formulas) if getattr(self.formulas, field.name) is not None
+        ]
+        table = Table.of(("parameter", "value", "needed"), rows).html()
+        facts = element(
+            "small", f"of {self.support.text}; draws by tg.random.{self.sampler}; formulas: {', '.join(formulas)}"
+        )
+        return page(fold(element("span", element("b", self.name), f"  {self.doc}"), table, facts, is_open=True))
 
     def logpdf(self, x: Any, /, *args: Any, **named: Any) -> Variable:
         """The logarithm of the density, -inf outside of the support."""

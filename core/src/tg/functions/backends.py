@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from tg import plugin
+from tg.display.html import page
+from tg.display.table import Table
 from tg.errors import InputError, NoRuleError, OptionError, message
 from tg.graph.op import Op
 from tg.plugin.options import general_options
@@ -205,9 +207,29 @@ def release_memory() -> int:
     return sum(linker.release_memory() for linker in plugin.registry().linkers() if hasattr(linker, "release_memory"))
 
 
-def backends() -> tuple[BackendStatus, ...]:
+@final
+class Backends(tuple["BackendStatus", ...]):
+    """The backends that are known here, by name; `print` it for a table."""
+
+    __slots__ = ()
+
+    def _table(self) -> Table:
+        rows = [(s.name, s.version or "", s.state, ", ".join(s.devices), s.remedy or s.reason) for s in self]
+        return Table.of(("backend", "version", "state", "devices", "what would mend it"), rows)
+
+    def __str__(self) -> str:
+        return self._table().text()
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} backends: {', '.join(status.name for status in self)}>"
+
+    def _repr_html_(self) -> str:
+        return page(self._table().html())
+
+
+def backends() -> Backends:
     """Every backend known here: name, distribution, version, state, and what would mend one that is not available."""
-    return plugin.registry().backends()
+    return Backends(plugin.registry().backends())
 
 
 def is_double(status: BackendStatus) -> bool:

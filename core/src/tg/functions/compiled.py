@@ -6,6 +6,7 @@ import dataclasses
 import functools
 from typing import TYPE_CHECKING, Any, final
 
+from tg.display.source import Source
 from tg.functions.backends import choose
 from tg.functions.calls import Calls
 from tg.functions.parameters import Parameters
@@ -193,7 +194,7 @@ class Function:
         """
         return self.explain().why(self.request.places.get(id(variable), variable))
 
-    def source(self, *, full: bool = False) -> str:
+    def source(self, *, full: bool = False) -> Source:
         """The generated code of the main specialisation, with the user's lines; waited for if it is in the making.
 
         Args:
@@ -201,7 +202,7 @@ class Function:
         """
         self.wait()
         executable = self.programs.main.executable
-        return executable.full_source() if full else executable.source()
+        return Source(executable.full_source() if full else executable.source())
 
     @recorded("copy")
     def copy(
@@ -256,6 +257,11 @@ class Function:
 
     def __repr__(self) -> str:
         return repr(self.programs)
+
+    def _repr_html_(self) -> str:
+        from tg.functions.shown import function_html
+
+        return function_html(self)
 
     def find_nonfinite(self, *args: Any, **kwargs: Any) -> NonFinite | None:
         """For these arguments the node that first makes a NaN or an infinity which reaches a result; None if none does.

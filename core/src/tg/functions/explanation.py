@@ -6,11 +6,12 @@ The program is rewritten once more, with a journal; nothing is compiled.
 from __future__ import annotations
 
 import collections
-import html
 import itertools
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg import plugin
+from tg.display.html import element, fold, page
+from tg.display.table import Table, wrapped
 from tg.errors import InputError, OptionError, message
 from tg.functions.compile import imported, input_shapes, rewritten
 from tg.functions.stories import Step, Story, Teller
@@ -64,6 +65,9 @@ class Explanation:
         self._after = dict(journal.after)
         places = {number: k for k, node in enumerate(self._start.nodes) for number in node.outputs}
         self._answers = {key: _answer(value, teller, places) for key, value in values.items()}
+        steps = _with_inner(itertools.chain(self.rest, *(story.steps for story in self.nodes)))
+        self._reasons = {step.name: f"{step.kind}: {step.why}".removeprefix(": ") for step in steps}
+        self._reasons |= {one.name: f"{about[one.name].kind}: {about[one.name].why}" for one in lowered}
         self._lowerings = tuple(
             (one.name, f"({about[one.name].kind}): {one.before!r} -> {one.after!r}", about[one.name].why)
             for one in lowered
@@ -92,6 +96,16 @@ class Explanation:
             OptionError: there is no such phase.
         """
         return to_text(self.graph_after(phase), provenance=True)
+
+    @property
+    def start(self) -> FrozenGraph:
+        """The program as it was written, as a graph."""
+        return self._start
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """The class and the reason of each rule and pass that was applied, by name."""
+        return self._reasons
 
     def graph_after(self, phase: str | None = None) -> FrozenGraph:
         """The program after a phase, as a graph."""
@@ -142,30 +156,28 @@ class Explanation:
         if self.counts:
             width = max(map(len, self.counts))
             lines += ["", "how often", *(f"  {name:<{width}}  {count}" for name, count in self.counts.items())]
-        return "\n".join(lines)
+        return "\n".join(wrapped(line) for line in lines)
 
     def _title(self) -> str:
         total = sum(self.counts.values())
-        options = f'mode "{self.mode}"' + (f" without {', '.join(sorted(self.exclude))}" if self.exclude else "")
         sizes = f"{len(self._start.nodes)} nodes as written, {len(self._end.nodes)} as compiled"
-        return f"{self.name} on {self.backend}, {options}: {sizes}, {total} replacement{'s' * (total != 1)}"
+        return f"{self.name} on {self.backend}, {self._options()}: {sizes}, {total} replacement{'s' * (total != 1)}"
+
+    def _options(self) -> str:
+        return f'mode "{self.mode}"' + (f" without {', '.join(sorted(self.exclude))}" if self.exclude else "")
 
     def __repr__(self) -> str:
-        return f"<explanation of {self._title()}>"
+        return f"<explanation of {self.name} on {self.backend}, {self._options()}>"
 
     def _repr_html_(self) -> str:
-        rows = [f"<p><b>{html.escape(self._title())}</b></p>"]
+        rows = []
         for story in self.nodes:
-            place = f"{story.loc}:  {story.loc.source}" if story.loc is not None else ""
-            head = f"<code>{html.escape(story.was)}</code> <small>{html.escape(place)}</small>"
-            steps = "\n".join(map(str, story.steps))
-            body = f"<pre>{html.escape(steps)}</pre>" if steps else ""
-            rows.append(
-                f"<details{' open' * story.is_changed}><summary>{head}</summary>"
-                f"{body}<code>{html.escape(story.became)}</code></details>"
-            )
-        counts = "".join(f"<tr><td>{html.escape(k)}</td><td>{n}</td></tr>" for k, n in self.counts.items())
-        return "".join([*rows, f"<table>{counts}</table>"])
+            place = f"  {story.loc}:  {story.loc.source}" if story.loc is not None else ""
+            steps = [element("pre", "\n".join(map(str, story.steps)))] if story.steps else []
+            head = element("span", element("code", story.was), element("small", place))
+            rows.append(fold(head, *steps, element("code", story.became), is_open=story.is_changed))
+        counts = Table.of(("how often", ""), self.counts.items(), [""]).html()
+        return page(element("b", self._title()), *rows, counts)
 
 
 def _answer(value: Variable, teller: Teller, places: Mapping[int, int]) -> int | str:

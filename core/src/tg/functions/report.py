@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Final, NamedTuple, final
+
+from tg.display.html import Markup, bar, element, fold, page
+from tg.display.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -12,7 +14,6 @@ if TYPE_CHECKING:
     from tg.graph.timing import Span
 
 REST: Final = "rest"
-WIDTH: Final = 110  # of a printed table
 SHORT: Final = 0.001  # of the total: a step that takes less is not printed
 
 WHAT: Final[Mapping[str, str]] = {
@@ -95,21 +96,38 @@ class CompileReport:
         return sum(row.seconds for row in self.rows if row.name == name)
 
     def __str__(self) -> str:
-        from rich.console import Console
-        from rich.table import Table
-        from rich.text import Text
+        rows = [
+            ("  " * row.depth + row.name, f"{1e3 * row.seconds:.2f}", self._share(row), _meaning(row))
+            for row in self._long()
+        ]
+        return Table.of(("step", "ms", "%", ""), rows, ("ms", "%"), self.title).text()
 
-        table = Table(title=self.title, title_justify="left")
-        for name in ("step", "ms", "%", ""):
-            table.add_column(name, justify="right" if name in ("ms", "%") else "left", overflow="fold")
-        shown = [row for row in self._shown() if row.seconds >= SHORT * self.total]
-        for row in shown:
-            share = f"{100 * row.seconds / self.total:.1f}" if self.total else ""
-            note = "; ".join(filter(None, (row.note, WHAT.get(row.name, ""))))
-            table.add_row("  " * row.depth + row.name, f"{1e3 * row.seconds:.2f}", share, Text(note))
-        out = io.StringIO()
-        Console(file=out, width=WIDTH, color_system=None).print(table)
-        return "\n".join(line.rstrip() for line in out.getvalue().rstrip("\n").split("\n"))
+    def _long(self) -> list[Row]:
+        """The rows of all steps but the shortest."""
+        return [row for row in self._shown() if row.seconds >= SHORT * self.total]
+
+    def _share(self, row: Row) -> str:
+        return f"{100 * row.seconds / self.total:.1f}" if self.total else ""
+
+    def _repr_html_(self) -> str:
+        rows, parts, total = self._long(), [], self.total or 1.0
+        place = 0
+        while place < len(rows):
+            part, place = self._folded(rows, place, total)
+            parts.append(part)
+        return page(element("b", self.title), *parts)
+
+    def _folded(self, rows: Sequence[Row], place: int, total: float) -> tuple[Markup, int]:
+        """A step with those inside it, and the place of the next beside it."""
+        row, inside, place = rows[place], [], place + 1
+        while place < len(rows) and rows[place].depth > row.depth:
+            part, place = self._folded(rows, place, total)
+            inside.append(part)
+        time = f" {1e3 * row.seconds:.2f} ms "
+        head = element(
+            "span", element("code", row.name), time, bar(row.seconds / total), " ", element("small", _meaning(row))
+        )
+        return fold(head, *inside, is_open=row.depth == 0), place
 
     def _shown(self) -> list[Row]:
         """The rows, with one for what is left of each step behind the steps inside it."""
@@ -127,6 +145,10 @@ class CompileReport:
 
     def __repr__(self) -> str:
         return f"<{self.title}, {100 * self.attributed:.1f} % attributed>"
+
+
+def _meaning(row: Row) -> str:
+    return "; ".join(filter(None, (row.note, WHAT.get(row.name, ""))))
 
 
 def _note(span: Span) -> str:

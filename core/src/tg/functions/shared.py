@@ -10,9 +10,12 @@ thread and no interrupt comes between, so all see all of an update or nothing of
 
 from __future__ import annotations
 
+import math
 import operator
 from itertools import count, repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+
+import numpy as np
 
 from tg.errors import InputError, ShapeError, message
 from tg.functions.convert import to_array
@@ -26,14 +29,14 @@ from tg.variables.conversion import constant, number_dtype
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    import numpy as np
-
     from tg.functions.lending import Loan
     from tg.graph.loc import Loc
     from tg.link.linker import Executable
     from tg.types.lengths import Length
 
 LARGE: Final = 1 << 17  # bytes from which on NumPy's array is given up once a backend has its own
+SHOWN: Final = 20  # elements of a value that a notebook shows; of more its ends
+MOST_SHOWN: Final = 1 << 16  # elements of a value that is fetched to be shown
 PATIENCE: Final = 100  # updates that do not overwrite a value after a reader had to wait for it
 _has: Final = operator.attrgetter("has")
 
@@ -200,6 +203,16 @@ class Shared(Variable):
 
     def __repr__(self) -> str:
         return f"<{'snapshot' if self.is_fixed else 'shared'}{f' {self.name}' if self.name else ''} : {self.type}>"
+
+    def _repr_html_(self) -> str:
+        from tg.display.html import element, fold
+        from tg.graph.shown import variable_html
+
+        value = self.snapshot
+        size = math.prod(value.shape)
+        title = f"{'snapshot' if self.is_fixed else 'value'} of shape {value.shape}"
+        shown = np.array2string(value.numpy, threshold=SHOWN, edgeitems=3) if size <= MOST_SHOWN else ""
+        return variable_html(self, fold(title, *([element("pre", shown)] if shown else [])))
 
 
 def claim_of(variables: Sequence[Shared]) -> Claim:

@@ -135,6 +135,11 @@ class Variable(Operators):
         what = self.name or (f"{self.apply.op.name}(…)" if self.apply is not None else "input")
         return f"<{what} : {self.type}>"
 
+    def _repr_html_(self) -> str:
+        from tg.graph.shown import variable_html
+
+        return variable_html(self)
+
     __hash__ = object.__hash__
 
     def __reduce__(self) -> tuple[object, ...]:

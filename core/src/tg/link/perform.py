@@ -87,10 +87,10 @@ class PerformExecutable(Executable):
         return TimedByNode(self.graph, clock, PerformExecutable(self.graph.with_nodes(nodes)))
 
     def source(self) -> str:
-        """The graph as text: `perform` has no other code."""
+        """The graph as text, with the user's lines: `perform` has no other code."""
         from tg.graph.text import to_text
 
-        return to_text(self.graph)
+        return to_text(self.graph, provenance=True)
 
 
 def _taken_inside(op: Op, results: int) -> int:

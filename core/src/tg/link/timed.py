@@ -33,6 +33,8 @@ class Part(NamedTuple):
     text: str
     name: str
     locs: tuple[Loc, ...]
+    graph: FrozenGraph | None = None  # whose node it is
+    number: int = -1
 
 
 class Reading(NamedTuple):
@@ -71,7 +73,13 @@ def parts_of(graph: FrozenGraph) -> tuple[Part, ...]:
 def part_of(graph: FrozenGraph, number: int) -> Part:
     """A node as a part."""
     origin = graph.origins.get(number)
-    return Part(text_of(graph.nodes[number].op), ", ".join(names_at(graph, number)), origin.locs if origin else ())
+    return Part(
+        text_of(graph.nodes[number].op),
+        ", ".join(names_at(graph, number)),
+        origin.locs if origin else (),
+        graph,
+        number,
+    )
 
 
 def text_of(op: Op) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, dataclass_transform
 
 import numpy as np
 
+from tg.display.table import WIDTH
 from tg.errors import InputError, message
 from tg.graph import loc as locs
 from tg.graph.nodes import Variable
@@ -180,10 +181,15 @@ class Module(metaclass=_Kind):
             text = repr(value) if not isinstance(value, Variable) else str(value.type)
             lines.append(f"{name}={text}" if name.isidentifier() else text)
         flat = f"{type(self).__name__}({', '.join(lines)})"
-        if len(flat) <= 100 and "\n" not in flat:
+        if len(flat) <= WIDTH and "\n" not in flat:
             return flat
         inner = "".join(f"    {line}\n" for text in lines for line in f"{text},".splitlines())
         return f"{type(self).__name__}(\n{inner})"
+
+    def _repr_html_(self) -> str:
+        from tg.nn.shown import module_html
+
+        return module_html(self)
 
 
 def _watched(call: Callable[..., Any]) -> Callable[..., Any]:

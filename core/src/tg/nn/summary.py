@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
-import io
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
 
+from tg.display.html import element, page
+from tg.display.table import Table
 from tg.functions.shared import shared
 from tg.graph.nodes import Variable
 from tg.nn.module import CALLS, Initial, Module, inner, leaves, rebuilt
@@ -20,7 +20,6 @@ from tg.variables.structure import flatten
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-WIDTH: Final = 120  # of a printed table
 HEADS: Final = ("module", "", "result", "weights", "operations")
 
 
@@ -50,27 +49,17 @@ class Summary:
     def __init__(self, rows: list[Row]) -> None:
         self.rows = tuple(rows)
 
-    def __str__(self) -> str:
-        from rich.console import Console
-        from rich.table import Table
+    def _table(self) -> Table:
+        return Table.of(HEADS, (row.texts for row in self.rows), ("weights", "operations"))
 
-        table = Table()
-        for name in HEADS:
-            table.add_column(name, justify="right" if name in ("weights", "operations") else "left", overflow="fold")
-        for row in self.rows:
-            table.add_row(*row.texts)
-        out = io.StringIO()
-        Console(file=out, width=WIDTH, color_system=None).print(table)
-        return "\n".join(line.rstrip() for line in out.getvalue().rstrip("\n").split("\n"))
+    def __str__(self) -> str:
+        return self._table().text()
 
     def __repr__(self) -> str:
         return f"<summary of {self.rows[0].kind}: {self.rows[0].weights:,} weights>"
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in HEADS)
-        rows = ["".join(f"<td>{html.escape(text)}</td>" for text in row.texts) for row in self.rows]
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        return f"<table><tr>{head}</tr>{body}</table>"
+        return page(element("b", f"{self.rows[0].kind}: {self.rows[0].weights:,} weights"), self._table().html())
 
 
 def summary(model: Module, *inputs: Any, **options: Any) -> Summary:

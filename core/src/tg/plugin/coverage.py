@@ -6,8 +6,10 @@ Read from what plugins declare, their rules and gaps; the conformance suite hold
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, final
 
+from tg.display.html import element, fold, page
+from tg.display.table import Table
 from tg.link.hosted import Hosted
 from tg.ops.assumptions import Assume
 from tg.ops.control import Call, GradClip, GradScale, StopGradient
@@ -54,13 +56,36 @@ class Row:
     cells: tuple[Cell, ...]
 
 
-def coverage(registry: Registry, backends: Sequence[str]) -> tuple[Row, ...]:
+@final
+class Coverage(tuple[Row, ...]):
+    """The rows of ops by backend, family by family; notebooks show how many ops of each family are computed."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<coverage of {len(self)} ops>"
+
+    def _repr_html_(self) -> str:
+        families: dict[str, list[Row]] = {}
+        for row in self:
+            families.setdefault(row.family, []).append(row)
+        names = [cell.backend for cell in self[0].cells] if self else []
+        parts = []
+        for family, rows in families.items():
+            counts = (sum(row.cells[k].how != "none" for row in rows) for k in range(len(names)))
+            head = ", ".join(f"{name} {count}/{len(rows)}" for name, count in zip(names, counts, strict=True))
+            table = Table.of(("op", *names), ((row.op, *(cell.how for cell in row.cells)) for row in rows))
+            parts.append(fold(element("span", element("code", family), element("small", f"  {head}")), table.html()))
+        return page(*parts)
+
+
+def coverage(registry: Registry, backends: Sequence[str]) -> Coverage:
     """Every op of every family on these backends, which have to be available.
 
     Raises:
         BackendUnavailable, PluginError: as the registry raises them.
     """
-    return tuple(
+    return Coverage(
         Row(family.path, key_name(key), tuple(_cell(registry, name, key) for name in backends))
         for family in registry.families()
         if not family.is_lowered

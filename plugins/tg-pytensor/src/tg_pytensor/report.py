@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import collections
-import html
-import io
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from pytensor.configdefaults import config
@@ -13,7 +11,7 @@ from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import Elemwise
 
 import tg
-from tg.backend import message
+from tg.backend import Table, message, shown_html
 from tg_pytensor.conversion import Conversion, placeholder, rule_of
 from tg_pytensor.places import place_of
 from tg_pytensor.registry import Rule, convert
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pytensor.graph.basic import Apply
-
-WIDTH = 150  # of what `print` shows
 
 
 class Entry(NamedTuple):
@@ -74,32 +70,13 @@ class Report:
         return {op: (count, count - left[op]) for op, count in totals.most_common()}
 
     def __str__(self) -> str:
-        from rich.console import Console
-        from rich.table import Table
-        from rich.text import Text
-
-        out = io.StringIO()
-        console = Console(file=out, width=WIDTH, color_system=None)
-        console.print(Text(self._summary()))
-        for names, rows in self._tables():
-            table = Table()
-            for name in names:
-                table.add_column(name, justify="right" if name in NUMBERS else "left", overflow="fold")
-            for row in rows:
-                table.add_row(*map(Text, row))
-            console.print(table)
-        return "\n".join(line.rstrip() for line in out.getvalue().rstrip("\n").split("\n"))
+        return "\n".join([self._summary(), *(table.text() for table in self._tables())])
 
     def __repr__(self) -> str:
         return f"<report: {self._summary()}>"
 
     def _repr_html_(self) -> str:
-        parts = [f"<p><b>{html.escape(self._summary())}</b></p>"]
-        for names, rows in self._tables():
-            lines = [("th", names), *(("td", row) for row in rows)]
-            cells = ("".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) for tag, row in lines)
-            parts.append("<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>")
-        return "".join(parts)
+        return shown_html(self._summary(), *(table.html() for table in self._tables()))
 
     def _summary(self) -> str:
         if self.backends is not None:
@@ -113,18 +90,18 @@ class Report:
             return counted
         return f"{counted} ({', '.join(f'{name} {n - left[name]} of {n}' for name, n in kinds.items())})"
 
-    def _tables(self) -> list[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
-        """Tables of what does not convert, where anything does not, and of counts: the columns and rows of each."""
-        tables: list[tuple[tuple[str, ...], list[tuple[str, ...]]]] = []
+    def _tables(self) -> list[Table]:
+        """Tables of what does not convert, where anything does not, and of counts."""
+        tables: list[Table] = []
         if self.left:
             rows = [(e.op, e.reason.splitlines()[0], e.place, e.part) for e in self.left]
             names = ("does not convert", "why", "where", "of")
             count = len(names) if any(e.part for e in self.left) else len(names) - 1
-            tables.append((names[:count], [row[:count] for row in rows]))
+            tables.append(Table.of(names[:count], [row[:count] for row in rows]))
         counts: list[tuple[str, ...]] = []
         for op, (n, good) in self.counts.items():
             counts.append((op, str(n), str(n - good) if n > good else ""))
-        return [*tables, (("op", *NUMBERS), counts)]
+        return [*tables, Table.of(("op", *NUMBERS), counts, NUMBERS)]
 
 
 NUMBERS = ("nodes", "left")

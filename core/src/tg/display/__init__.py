@@ -1,0 +1,1 @@
+"""Results for people: tables in terminals, short pages in notebooks, generated code with its colours."""
