@@ -57,6 +57,7 @@ _HOMES = {
     "load": "tg.files.loading",
     "evaluate": "tg.functions.make",
     "explain": "tg.functions.explain",
+    "view": "tg.viewer.view",
     "Explanation": "tg.functions.explanation",
     "special": "tg.special",
     "quantize_groups": "tg.quantization.groups",

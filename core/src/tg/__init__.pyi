@@ -295,6 +295,7 @@ from tg.variables.constructors import tensor as tensor
 from tg.variables.constructors import vector as vector
 from tg.variables.conversion import as_variable as as_variable
 from tg.variables.conversion import constant as constant
+from tg.viewer.view import view as view
 
 __version__: str
 

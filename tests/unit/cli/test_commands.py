@@ -199,3 +199,38 @@ def test_the_demo_runs_no_double_for_tests_unasked() -> None:
 
     assert "loopback" not in [b.name for b in chosen([])]
     assert [b.name for b in chosen(["loopback"])] == ["perform", "loopback"]
+
+
+SCRIPT = """
+import tg
+x = tg.vector("x")
+first = tg.function([x], tg.exp(x), backend="perform", name="first")
+second = tg.function([x], tg.sin(x), backend="perform", name="second")
+other = 3
+if __name__ == "__main__":
+    raise SystemExit("a script is not run as a program")
+"""
+
+
+def test_view_writes_a_page_for_each_function_of_a_script(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    script, out = tmp_path / "script.py", tmp_path / "pages"
+    script.write_text(SCRIPT)
+    found = asked(capsys, "view", str(script), "--out", str(out))
+    assert [row["function"] for row in found] == ["first", "second"]
+    assert all("first = tg.function([x], tg.exp(x)" in Path(row["path"]).read_text() for row in found)
+    assert main(["view", str(script), "second", "--out", str(tmp_path)]) == 0
+    assert "second on perform" in capsys.readouterr().out
+    assert sorted(path.name for path in tmp_path.glob("*.html")) == ["second.html"]
+
+
+def test_view_names_what_a_script_lacks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    assert main(["view", str(script), "third"]) == 1
+    told = capsys.readouterr().err
+    assert "found no function 'third'" in told
+    assert "first, second" in told
+    script.write_text("x = 3\n")
+    assert main(["view", str(script)]) == 1
+    assert "found no function of tg.function" in capsys.readouterr().err
+    assert main(["view", str(tmp_path / "nothing.py")]) == 1

@@ -1,4 +1,4 @@
-"""The command line: `tg backends`, `doctor`, `coverage`, `demo`, `conformance`, `cache`, `new-backend`, `new-op`.
+"""The command line: `tg demo`, `backends`, `doctor`, `coverage`, `view`, `conformance`, `cache` and the like.
 
 Each command is a module with `add(commands)`, which declares it, and the function that runs it and returns the exit
 status. Tables are rich's; `--json` prints what a machine may read, and nothing else, on the standard output.
@@ -13,13 +13,13 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tg.cli import backends, cache, conformance, coverage, demo, doctor, new_backend, new_op, show
+from tg.cli import backends, cache, conformance, coverage, demo, doctor, new_backend, new_op, show, view
 from tg.errors import TgError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS = (demo, backends, doctor, coverage, conformance, cache, new_backend, new_op)
+COMMANDS = (demo, backends, doctor, coverage, view, conformance, cache, new_backend, new_op)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
