@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from tg import plugin
 from tg.configuration import current
-from tg.functions.compile import find_gap, supported_by
+from tg.functions.compile import supported_by
+from tg.functions.gaps import find_gap
 from tg.graph.function_graph import FunctionGraph
 from tg.plugin.records import key_name
 from tg.rewrite.driver import rewrite

@@ -43,6 +43,7 @@ from tg.files.saving import save as save
 from tg.functions.backends import backend as backend
 from tg.functions.backends import backends as backends
 from tg.functions.backends import release_memory as release_memory
+from tg.functions.check import check as check
 from tg.functions.check_grad import GradientCheck as GradientCheck
 from tg.functions.check_grad import check_grad as check_grad
 from tg.functions.compiled import Function as Function
@@ -59,6 +60,8 @@ from tg.functions.show import parse as parse
 from tg.functions.show import print as print
 from tg.functions.show import to_text as to_text
 from tg.functions.updating import with_updates as with_updates
+from tg.functions.verdict import Verdict as Verdict
+from tg.functions.verdict import Verdicts as Verdicts
 from tg.gradient.api import grad as grad
 from tg.gradient.api import jvp as jvp
 from tg.gradient.api import value_and_grad as value_and_grad

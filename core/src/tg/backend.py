@@ -24,7 +24,7 @@ _NAMES = {
     # linkers
     "tg.link.funcify": "FuncifyLinker",
     "tg.link.hosted": "Hosted",
-    "tg.link.linker": "Executable Linker MachineCode Request Status Traceable node_lines",
+    "tg.link.linker": "Executable Linker MachineCode Request Status Traceable node_lines refusal",
     "tg.link.memory": "Plan plan",
     "tg.link.declines": "taken",
     "tg.link.unit": "Unit",

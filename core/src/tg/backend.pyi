@@ -35,6 +35,7 @@ from tg.link.linker import Request as Request
 from tg.link.linker import Status as Status
 from tg.link.linker import Traceable as Traceable
 from tg.link.linker import node_lines as node_lines
+from tg.link.linker import refusal as refusal
 from tg.link.memory import Plan as Plan
 from tg.link.memory import plan as plan
 from tg.link.signature import Signature as Signature

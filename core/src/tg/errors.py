@@ -109,6 +109,8 @@ class NoRuleError(TgError, NotImplementedError):
     """The chosen backend has neither a rule nor an expansion for an op."""
 
     is_python = False  # whether the op calls a Python function, which no compiled program can
+    op: str | None = None  # as messages spell it, where one op is to blame
+    loc: object = None  # the user's line that made the op, as `tg.graph.loc.Loc`
 
 
 class BackendUnavailable(TgError, ImportError):  # noqa: N818

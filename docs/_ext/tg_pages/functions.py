@@ -46,9 +46,20 @@ PARTS = (
         tuple(f"interpolate.{name}" for name in tg.interpolate.__all__ if name not in ("PPoly", "BSpline")),
     ),
     ("Leaving Python", ("save", "load", "export")),
-    ("Looking inside", ("print", "to_text", "parse", "explain", "created_at")),
+    ("Looking inside", ("print", "to_text", "parse", "explain", "check", "created_at")),
 )
-CLASSES = ("Variable", "Constant", "TensorType", "FrozenGraph", "Op", "GradientCheck", "Explanation", "integrate.Steps")
+CLASSES = (
+    "Variable",
+    "Constant",
+    "TensorType",
+    "FrozenGraph",
+    "Op",
+    "GradientCheck",
+    "Explanation",
+    "Verdict",
+    "Verdicts",
+    "integrate.Steps",
+)
 
 
 INTRO = """# Variables, functions, gradients

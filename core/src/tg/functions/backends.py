@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, final
 
 from tg import plugin
 from tg.display.html import page
@@ -24,7 +24,6 @@ from tg.types.dtypes import FLOATS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tg.functions.compile import Program
     from tg.graph.frozen import FrozenGraph
     from tg.plugin.records import Backend, BackendStatus
 
@@ -112,7 +111,17 @@ def _first_of(names: Sequence[str], options: Mapping[str, Any], passed_over: Pas
     raise refused[0]  # there is one: core's own has no obstacle, and is last
 
 
-def in_line(choice: BackendChoice, attempt: Callable[[BackendChoice], Program]) -> tuple[Program, BackendChoice]:
+class Rewritten(Protocol):
+    """An outcome of an attempt that has the rewritten program."""
+
+    @property
+    def graph(self) -> FrozenGraph: ...
+
+
+R = TypeVar("R", bound=Rewritten)
+
+
+def in_line(choice: BackendChoice, attempt: Callable[[BackendChoice], R]) -> tuple[R, BackendChoice]:
     """The program of an attempt at compiling, and the choice for which it is: "auto" goes on to the next in line.
 
     Raises:

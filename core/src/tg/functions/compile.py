@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from tg import plugin
 from tg.errors import NoRuleError, PluginError, TgError, blamed, message
+from tg.functions.gaps import REFERENCE_HINT, refuse_gaps, support
 from tg.functions.precision import change_precision
 from tg.functions.remembered import is_of, remembered
 from tg.functions.shared import Form, Shared
 from tg.graph.collector import paused
 from tg.graph.function_graph import FunctionGraph
-from tg.graph.op import Op
 from tg.graph.timing import Span
 from tg.link.ahead import divided
 from tg.link.checkpointing import lowering
 from tg.link.declines import Declined
 from tg.link.kept import Kept
-from tg.link.linker import Executable, Linker, Request, node_lines
+from tg.link.linker import Executable, Linker, Request
 from tg.link.perform import PerformExecutable
 from tg.ops.control import lower_checks
 from tg.ops.shape import AxisLength
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from tg.graph.checks import Descriptor
     from tg.graph.frozen import FrozenGraph
     from tg.graph.nodes import Variable
-    from tg.link.declines import Declines
-    from tg.plugin.records import Backend, Gap
+    from tg.graph.op import Op
     from tg.rewrite.journal import Journal
     from tg.types.mesh import Mesh
     from tg.types.tensor_type import TensorType
 
+T = TypeVar("T")
+
 REFERENCE: Final = "perform"
-REFERENCE_HINT: Final = 'backend="perform" has every op and dtype'
 
 
 class Program(NamedTuple):
@@ -56,6 +56,18 @@ class Program(NamedTuple):
     def descriptors(self) -> tuple[Descriptor, ...]:
         """The meaning of its status."""
         return tuple(c.descriptor for c in self.checked.checks)
+
+
+class Examined(NamedTuple):
+    """One specialisation as far as a compiler: the rewritten graph, and what the linker is given.
+
+    `executable` runs it, for a backend whose linker has no compiler to run.
+    """
+
+    graph: FrozenGraph
+    linked: FrozenGraph
+    request: Request
+    executable: Executable | None
 
 
 class Setting(NamedTuple):
@@ -209,10 +221,25 @@ def link(frozen: FrozenGraph, setting: Setting, again: Callable[[], FrozenGraph]
         NoRuleError: the backend has no rule for an op.
         BackendUnavailable: the linker cannot work on this machine.
     """
+    return _undeclined(_linked, frozen, setting, again)
+
+
+def examine(frozen: FrozenGraph, setting: Setting, again: Callable[[], FrozenGraph]) -> Examined:
+    """As `link`, up to what a compiler would be given."""
+    return _undeclined(_examined, frozen, setting, again)
+
+
+def _undeclined(
+    link: Callable[[FrozenGraph, Setting], T],
+    frozen: FrozenGraph,
+    setting: Setting,
+    again: Callable[[], FrozenGraph] | None,
+) -> T:
+    """The outcome of linking a program, without what the backend's rules turn out to decline."""
     keys: set[object] = set()
     while True:
         try:
-            return _linked(frozen, setting)
+            return link(frozen, setting)
         except Declined as declined:
             note_declined(setting.choice.name, declined, keys)
         rest = setting._replace(checkpointing="none")  # that has been done
@@ -229,6 +256,14 @@ def note_declined(backend: str, declined: Declined, keys: set[object]) -> None:
         raise NoRuleError(message(f"backend {backend!r}: {declined}")) from None
     keys.add((backend, declined.key))
     plugin.registry().declines(backend).note(declined)
+
+
+def _examined(frozen: FrozenGraph, setting: Setting) -> Examined:
+    linker = plugin.registry().linker(setting.choice.name)
+    late = frozen if setting.fixed is None else divided(frozen, setting.fixed.first(frozen.arity)).late
+    linked, request, _ = requested(late, setting)
+    executable: Executable | None = _by_linker(linker.examine, linked, request)
+    return Examined(frozen, linked, request, executable)
 
 
 def _linked(frozen: FrozenGraph, setting: Setting) -> Program:
@@ -252,18 +287,27 @@ def _executable(linker: Linker, graph: FrozenGraph, request: Request) -> Executa
     Raises:
         PluginError: the linker has raised, which is the cause, or has made something else.
     """
-    try:
-        executable: object = linker.compile(graph, request)
-    except TgError:
-        raise
-    except Exception as error:  # noqa: BLE001 (raised again, named)
-        raise blamed(error, f"linker of backend {request.backend!r}", *provided(request.backend))  # noqa: B904
+    executable: object = _by_linker(linker.compile, graph, request)
     if not isinstance(executable, Executable):
         text = (
             f"linker of backend {request.backend!r}: compile: found {type(executable).__name__}, needed an Executable"
         )
         raise PluginError(message(text, *provided(request.backend)))
     return executable
+
+
+def _by_linker(link: Callable[[FrozenGraph, Request], T], graph: FrozenGraph, request: Request) -> T:
+    """The outcome of a method of a linker for a graph.
+
+    Raises:
+        PluginError: it has raised, which is the cause.
+    """
+    try:
+        return link(graph, request)
+    except TgError:
+        raise
+    except Exception as error:  # noqa: BLE001 (raised again, named)
+        raise blamed(error, f"linker of backend {request.backend!r}", *provided(request.backend))  # noqa: B904
 
 
 def provided(backend: str) -> list[tuple[str, str]]:
@@ -377,77 +421,3 @@ def _known_from_shapes(frozen: FrozenGraph) -> set[int]:
         elif scalars.issuperset(node.inputs) and all(frozen.types[k].shape == () for k in node.outputs):
             scalars.update(node.outputs)
     return scalars
-
-
-def support(
-    backend: Backend,
-    gaps: Sequence[Gap],
-    rule_for: Callable[[object], Any],
-    declines: Declines,
-    hosted: Callable[[], frozenset[object]],
-) -> Callable[[Op, tuple[TensorType, ...]], bool]:
-    """Whether the backend, or the host for it, runs an op on operands of given types: else its expansion is inlined."""
-    if backend.name == "perform":
-        return lambda op, types: type(op).perform is not Op.perform
-
-    def supported(op: Op, types: tuple[TensorType, ...]) -> bool:
-        if rule_for(op.rule_key) is None or declines.has(op, types):
-            return op.rule_key in hosted()
-        return find_gap(refused, op, types) is None
-
-    refused = refusals(gaps)
-    return supported
-
-
-def refusals(gaps: Iterable[Gap]) -> list[Gap]:
-    """The gaps of what is not even tried."""
-    return [gap for gap in gaps if gap.raises is not None]
-
-
-def find_gap(gaps: Sequence[Gap], op: Op, types: Sequence[TensorType]) -> Gap | None:
-    """The gap that covers an op on operands of given types."""
-    for gap in gaps:
-        if gap.op is not None and gap.op != op.rule_key:
-            continue
-        if gap.dtypes is not None and not any(t.dtype in gap.dtypes for t in types):
-            continue
-        if gap.when is None or gap.when(op, types):
-            return gap
-    return None
-
-
-def refuse_gaps(frozen: FrozenGraph, backend: Backend, gaps: Sequence[Gap]) -> None:
-    """Raise for the first node that the backend is known not to run.
-
-    Raises:
-        NoRuleError: a dtype the backend lacks, or a gap, with its reason and the user's line.
-    """
-    refused = refusals(gaps)
-    numbers = sorted(range(len(frozen.nodes)), key=lambda k: isinstance(frozen.nodes[k].op, AxisLength))  # at last
-    for number in numbers:
-        node = frozen.nodes[number]
-        types = [*(frozen.types[k] for k in (*node.inputs, *node.outputs)), *_inner_types(node.op)]
-        missing = _missing_dtype(types, backend)
-        gap = find_gap(refused, node.op, types)
-        if missing is None and gap is None:
-            for inner in node.op.inner_graphs():
-                refuse_gaps(inner, backend, gaps)
-            continue
-        if missing is not None:
-            text = f"backend {backend.name!r} has no dtype {missing}"
-        else:
-            text = f"backend {backend.name!r} does not run {node.op.spelled}: {gap.reason if gap is not None else ''}"
-        raise NoRuleError(message(text, *node_lines(frozen, number), hint=REFERENCE_HINT))
-    unread = (*frozen.types[: frozen.arity], *frozen.output_types)  # inputs and constants that no node reads
-    missing = _missing_dtype(unread, backend)
-    if missing is not None:
-        raise NoRuleError(message(f"backend {backend.name!r} has no dtype {missing}", hint=REFERENCE_HINT))
-
-
-def _missing_dtype(types: Iterable[TensorType], backend: Backend) -> str | None:
-    return next((t.dtype for t in types if backend.dtypes and t.dtype not in backend.dtypes), None)
-
-
-def _inner_types(op: Op) -> Iterable[TensorType]:
-    """The types within a loop nest."""
-    return (t for program in op.element_programs for t in program.types)

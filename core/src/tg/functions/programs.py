@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from tg.callers import warn
-from tg.errors import ShapeError, message
+from tg.errors import message
 from tg.functions.backends import in_line
 from tg.functions.compile import compile_expression, interpreted, note_declined, prepared
 from tg.graph.dims import check as check_dims
@@ -176,14 +175,7 @@ class Programs:
 
     def _first(self) -> tuple[Program, bool]:
         """The program of the likely pattern; where shapes fit only if lengths are 1, of a pattern in which they are."""
-        open_axes, ties = self.request.open, self.request.ties
-        try:
-            return self._compiled(self.request.likely_ones()), True
-        except ShapeError:
-            for ones in (open_axes, *(ties.get(place, (place,)) for place in open_axes)):
-                with contextlib.suppress(ShapeError):
-                    return self._compiled(ones), False
-            raise
+        return self.request.fitting(self._compiled)
 
     def _compiled(self, ones: Ones) -> Program:
         for turn in alone():

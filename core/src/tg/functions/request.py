@@ -6,9 +6,11 @@ records, made of this one by `dataclasses.replace`.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
+from tg.errors import ShapeError
 from tg.functions.arguments import pairs_of, swaps
 from tg.functions.binding import Binding
 from tg.functions.compile import Setting
@@ -20,7 +22,7 @@ from tg.graph.traversal import substitute
 from tg.ops.elementwise.cast import cast_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tg.functions.backends import BackendChoice
     from tg.functions.compile import Program
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from tg.variables.structure import Structure
 
     Ones = tuple[tuple[int, int], ...]
+
+T = TypeVar("T")
 
 SHOWN: Final = 8  # how many inputs a note about a failed call lists
 
@@ -207,6 +211,20 @@ class Request:
         ones = [(k, axis) for k, axis in self.open if k >= count and self.sources[k - count].snapshot.shape[axis] == 1]
         alike = {other for place in ones for other in self.ties.get(place, (place,))}
         return tuple(place for place in self.open if place in alike)
+
+    def fitting(self, attempt: Callable[[Ones], T]) -> tuple[T, bool]:
+        """Outcome of an attempt for the likely pattern, and True; for another, and False, where shapes fit only there.
+
+        Raises:
+            ShapeError: there is no pattern in which they fit.
+        """
+        try:
+            return attempt(self.likely_ones()), True
+        except ShapeError:
+            for ones in (self.open, *(self.ties.get(place, (place,)) for place in self.open)):
+                with contextlib.suppress(ShapeError):
+                    return attempt(ones), False
+            raise
 
     def described(self, values: Sequence[Any], held: Sequence[Any]) -> str:
         """The inputs and shared variables of a call, each with its dtype and its lengths."""

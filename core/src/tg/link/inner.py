@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from tg.errors import NoRuleError, message
 from tg.link.colour import colours
-from tg.link.linker import node_lines
+from tg.link.linker import refusal
 from tg.link.unit import Unit
 from tg.ops.control import lower_checks
 from tg.ops.shape import AxisLength
@@ -21,6 +20,7 @@ from tg.ops.shape import AxisLength
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tg.errors import NoRuleError
     from tg.graph.frozen import FrozenGraph, Node
     from tg.link.funcify import FuncifyLinker
     from tg.link.linker import Request
@@ -93,6 +93,5 @@ def refused_size(
 ) -> NoRuleError:
     """The error of a length that each application decides, where all lengths are known beforehand."""
     name = graph.nodes[number].op.spelled
-    lines = node_lines(*inside) if inside is not None else node_lines(graph, number)
     text = f"backend {request.backend!r} does not run {name}: a length inside changes from one application to the next"
-    return NoRuleError(message(text, *lines, hint='backend="perform" runs it'))
+    return refusal(text, *(inside or (graph, number)), hint='backend="perform" runs it')

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tg.graph.frozen import FrozenGraph
+    from tg.graph.loc import Loc
     from tg.graph.op import Op
     from tg.graph.timing import Span
     from tg.link.kept import Kept
@@ -69,10 +70,9 @@ class Request:
         function = self.rule_for(op.rule_key)
         declined = function is not None and self.declines.has(op, operand_types(graph, node))
         if function is None or declined:
-            lines = node_lines(graph, node)
             if op.calls_python:
-                raise no_callback(self.backend, op, lines)
-            raise no_rule(self.backend, op, lines, *self.who_else(op.rule_key), declined=declined)
+                raise no_callback(self.backend, graph, node)
+            raise no_rule(self.backend, graph, node, *self.who_else(op.rule_key), declined=declined)
         return function
 
     def on_host(self, op: Op, graph: FrozenGraph, node: int) -> bool:
@@ -91,23 +91,35 @@ def operand_types(graph: FrozenGraph, node: int) -> list[TensorType]:
     return [graph.types[k] for k in graph.nodes[node].inputs]
 
 
+def refusal(text: str, graph: FrozenGraph, number: int, *, hint: str | None = None) -> NoRuleError:
+    """The error of a node that a backend does not run: with its operands, the user's line, and both as attributes."""
+    return _about(NoRuleError(message(text, *node_lines(graph, number), hint=hint)), graph, number)
+
+
+def _about(error: NoRuleError, graph: FrozenGraph, number: int) -> NoRuleError:
+    """The error, which tells what it is about to programs as well."""
+    error.op, error.loc = graph.nodes[number].op.spelled, node_loc(graph, number)
+    return error
+
+
 def no_rule(
     backend: str,
-    op: Op,
-    lines: Sequence[tuple[str, str]],
+    graph: FrozenGraph,
+    number: int,
     others: Sequence[str],
     failed: Sequence[str],
     *,
     declined: bool = False,
 ) -> NoRuleError:
     """The error of an op for which a backend has no rule: who has one, and what is wrong with which plugins."""
+    op, lines = graph.nodes[number].op, node_lines(graph, number)
     fn = None if op.pointwise else getattr(op, "fn", None)  # by which arrays are reduced, for instance
     inside = _deciding_a_length(op) if declined else None
     if inside is not None:
         text = f"backend {backend!r} does not run {op.spelled}: values decide how long a result inside is"
         (_, node), *place = node_lines(*inside)
         hint = 'made before, or with size=, it has one length; backend="perform" runs it as it is'
-        return NoRuleError(message(text, *lines, ("inside", node), *place, hint=hint))
+        return _about(NoRuleError(message(text, *lines, ("inside", node), *place, hint=hint)), graph, number)
     text = f"backend {backend!r} has no rule for {op.spelled if fn is None else f'{op.spelled} by {fn}'}"
     rows = [message(f"{text} that takes these operands: its rule declines them" if declined else text, *lines)]
     if others:
@@ -116,7 +128,7 @@ def no_rule(
     if others:
         choice = "perform" if "perform" in others else others[0]
         rows.append(f'  hint: compile with backend="{choice}", or give a rule from tg_rules("{backend}") of a plugin')
-    return NoRuleError("\n".join(rows))
+    return _about(NoRuleError("\n".join(rows)), graph, number)
 
 
 def _deciding_a_length(op: Op) -> tuple[FrozenGraph, int] | None:
@@ -131,10 +143,11 @@ def _deciding_a_length(op: Op) -> tuple[FrozenGraph, int] | None:
     return None
 
 
-def no_callback(backend: str, op: Op, lines: Sequence[tuple[str, str]]) -> NoRuleError:
+def no_callback(backend: str, graph: FrozenGraph, number: int) -> NoRuleError:
     """The error of a Python function on a backend that compiles."""
-    text = f"backend {backend!r} does not run {op.spelled}: a compiled program cannot call a Python function"
-    error = NoRuleError(message(text, *lines, hint='backend="perform" runs it'))
+    name = graph.nodes[number].op.spelled
+    text = f"backend {backend!r} does not run {name}: a compiled program cannot call a Python function"
+    error = refusal(text, graph, number, hint='backend="perform" runs it')
     error.is_python = True
     return error
 
@@ -151,10 +164,16 @@ def node_lines(graph: FrozenGraph, number: int) -> list[tuple[str, str]]:
     operands = ", ".join(str(graph.types[k]) for k in node.inputs)
     results = ", ".join(str(graph.types[k]) for k in node.outputs)
     lines = [("node", f"%{node.outputs[0]} = {node.op.name}({operands}) : {results}")]
-    origin = graph.origins.get(number)
-    if origin is not None and origin.locs:
-        lines.append(("created at", f"{origin.locs[0]}:  {origin.locs[0].source}"))
+    loc = node_loc(graph, number)
+    if loc is not None:
+        lines.append(("created at", f"{loc}:  {loc.source}"))
     return lines
+
+
+def node_loc(graph: FrozenGraph, number: int) -> Loc | None:
+    """The user's line that made a node; None where nobody knows."""
+    origin = graph.origins.get(number)
+    return origin.locs[0] if origin is not None and origin.locs else None
 
 
 class MachineCode(NamedTuple):
@@ -312,6 +331,16 @@ class Linker(abc.ABC):
 
         For a backend that cannot raise (`Backend.raises` is False) the graph has no checks: see `Request`.
         """
+
+    def examine(self, graph: FrozenGraph, request: Request) -> Executable | None:
+        """Refuse what `compile` refuses, without running a compiler; the executable, where linking has none to run.
+
+        `tg.check` asks. A linker whose `compile` runs a compiler writes the code here, and leaves it at that: None.
+
+        Raises:
+            NoRuleError: as `compile` does.
+        """
+        return self.compile(graph, request)
 
     def traceable(self, function: Traceable) -> Callable[..., Sequence[Any]] | None:
         """A function of arrays that programs of the backend's library trace and differentiate; None: it has none."""

@@ -42,6 +42,10 @@ class NativeLinker(Linker, Generic[Program]):
         """Program that is written of a graph now; with `ticks`, one that takes the time of its parts."""
 
     @abc.abstractmethod
+    def draft(self, graph: FrozenGraph, request: Request) -> None:
+        """Write the code of a graph, as `write` does, and compile nothing."""
+
+    @abc.abstractmethod
     def executable(self, graph: FrozenGraph, request: Request, program: Program) -> Compiled[Program]:
         """A program, compiled if it is not yet, and how to call it."""
 
@@ -62,6 +66,10 @@ class NativeLinker(Linker, Generic[Program]):
     @abc.abstractmethod
     def restored(self, graph: FrozenGraph, record: Any, shown: Shown) -> Program | None:
         """The program of which a record was kept; None where it lacks what is gone since."""
+
+    def examine(self, graph: FrozenGraph, request: Request) -> None:
+        """Refuse what cannot be written; the compiler runs for none."""
+        self.draft(graph, request)
 
     def compile(self, graph: FrozenGraph, request: Request) -> Executable:
         """The program that was kept, else a new one, which is kept."""

@@ -48,6 +48,9 @@ class CLinker(NativeLinker[Program]):
 
             return Unit(request, ticks).program(graph)
 
+    def draft(self, graph: FrozenGraph, request: Request) -> None:
+        self.write(graph, request)
+
     def executable(self, graph: FrozenGraph, request: Request, program: Program) -> CExecutable:
         options: Options = request.options
         level, extra = flags(options)

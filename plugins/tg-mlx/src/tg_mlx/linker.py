@@ -15,7 +15,19 @@ import mlx.core as mx
 import numpy as np
 
 from tg import NoRuleError
-from tg.backend import FuncifyLinker, Linker, Reduce, arithmetic, cast, indexing, message, shape, sharding, takes_graphs
+from tg.backend import (
+    FuncifyLinker,
+    Linker,
+    Reduce,
+    arithmetic,
+    cast,
+    indexing,
+    message,
+    refusal,
+    shape,
+    sharding,
+    takes_graphs,
+)
 from tg_mlx.arrays import copy, from_numpy
 from tg_mlx.known import GatherWithin, SliceAt
 from tg_mlx.program import Program
@@ -157,11 +169,11 @@ def _refuse_double(graph: FrozenGraph, request: Request) -> None:
 
 
 def _refuse_lengths(graph: FrozenGraph, request: Request) -> None:
-    for node in graph.nodes:
+    for number, node in enumerate(graph.nodes):
         if isinstance(node.op, indexing.Nonzero):
             hint = 'tg.backend("mlx", compile=False) evaluates the mask first'
             text = f"backend 'mlx' does not compile {request.name}: the length of nonzero depends on values"
-            raise NoRuleError(message(text, hint=hint))
+            raise refusal(text, graph, number, hint=hint)
         for inner in node.op.inner_graphs():
             _refuse_lengths(inner, request)
 

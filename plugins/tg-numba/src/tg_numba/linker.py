@@ -42,6 +42,11 @@ class NumbaLinker(NativeLinker[Program]):
 
         return Unit(request, ticks).program(graph)
 
+    def draft(self, graph: FrozenGraph, request: Request) -> None:
+        from tg_numba.program import Unit
+
+        Unit(request).write(graph)
+
     def executable(self, graph: FrozenGraph, request: Request, program: Program) -> NumbaExecutable:
         with Span("entry"):
             return NumbaExecutable(self, graph, request, program, partial(_array_call, graph, program))

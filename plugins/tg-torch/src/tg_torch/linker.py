@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 import torch
 
-from tg import NoRuleError, OptionError
-from tg.backend import FuncifyLinker, Linker, indexing, message, node_lines, takes_graphs
+from tg import OptionError
+from tg.backend import FuncifyLinker, Linker, indexing, message, refusal, takes_graphs
 from tg_torch.compiled import Compiled, CompiledStep
 from tg_torch.place import CPU, Place
 from tg_torch.special import special
@@ -208,7 +208,7 @@ def _refuse_lengths(graph: FrozenGraph) -> None:
         if isinstance(node.op, indexing.Nonzero):
             text = "backend 'torch' does not compile nonzero: a compiled program has no lengths that depend on values"
             hint = "with size= there is room for a stated number; compile=False runs any length"
-            raise NoRuleError(message(text, *node_lines(graph, number), hint=hint))
+            raise refusal(text, graph, number, hint=hint)
 
 
 LINKER: Final = TorchLinker()
