@@ -59,6 +59,8 @@ _HOMES = {
     "explain": "tg.functions.explain",
     "view": "tg.viewer.view",
     "check": "tg.functions.check",
+    "bisect": "tg.functions.bisect",
+    "Bisection": "tg.functions.bisect",
     "Verdict": "tg.functions.verdict",
     "Verdicts": "tg.functions.verdict",
     "Explanation": "tg.functions.explanation",

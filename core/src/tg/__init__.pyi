@@ -43,6 +43,8 @@ from tg.files.saving import save as save
 from tg.functions.backends import backend as backend
 from tg.functions.backends import backends as backends
 from tg.functions.backends import release_memory as release_memory
+from tg.functions.bisect import Bisection as Bisection
+from tg.functions.bisect import bisect as bisect
 from tg.functions.check import check as check
 from tg.functions.check_grad import GradientCheck as GradientCheck
 from tg.functions.check_grad import check_grad as check_grad

@@ -46,7 +46,7 @@ PARTS = (
         tuple(f"interpolate.{name}" for name in tg.interpolate.__all__ if name not in ("PPoly", "BSpline")),
     ),
     ("Leaving Python", ("save", "load", "export")),
-    ("Looking inside", ("print", "to_text", "parse", "explain", "check", "created_at")),
+    ("Looking inside", ("print", "to_text", "parse", "explain", "check", "bisect", "created_at")),
 )
 CLASSES = (
     "Variable",

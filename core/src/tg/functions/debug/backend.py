@@ -52,7 +52,7 @@ def check(
         DebugError: an output differs: the node whose rule differs alone, where there is one.
     """
     for k, (want, got) in enumerate(zip(wanted, outputs, strict=True)):
-        mismatch = _compared(k, np.asarray(want), np.asarray(got), lambda k=k: owed()[k])  # type: ignore[misc]
+        mismatch = compared(k, np.asarray(want), np.asarray(got), lambda k=k: owed()[k])  # type: ignore[misc]
         if mismatch is not None:
             _blame_a_node(frozen, variables, values, setting)
             rows = [*report.output_rows(frozen, k), *report.difference_rows(mismatch)]
@@ -60,7 +60,7 @@ def check(
             raise DebugError(message(f"backend {setting.choice.name!r}: output {k}: {mismatch.what}", *rows, hint=hint))
 
 
-def _compared(k: int, want: Array, got: Array, owed: Callable[[], Array]) -> Difference | None:
+def compared(k: int, want: Array, got: Array, owed: Callable[[], Array]) -> Difference | None:
     """The first element that is more different than rounding explains."""
     if want.dtype != got.dtype or want.shape != got.shape:
         return difference(k, np.asarray(str(want.dtype)), np.asarray(str(got.dtype)), np.asarray(True))
@@ -97,7 +97,7 @@ def _blame_a_node(frozen: FrozenGraph, variables: Mapping[int, Variable], values
                 noisy(node.op, operands, [np.asarray(want if b is None else b) for b in base], rng) for _ in range(RUNS)
             ]
             size = np.maximum.reduce([gap(want, run[place]) for run in runs])
-            mismatch = _compared(place, want, np.asarray(got[place]), lambda size=size: size)  # type: ignore[misc]
+            mismatch = compared(place, want, np.asarray(got[place]), lambda size=size: size)  # type: ignore[misc]
             if mismatch is not None:
                 rows = [
                     *node_lines(frozen, number),

@@ -147,12 +147,25 @@ def within(
     return np.asarray(wrong & ~allowed)
 
 
-def close(before: Array, after: Array, gap: Array) -> Array:
-    """The mask of elements that differ by no more than a few times what rounding moves them."""
+def _slack(before: Array, after: Array, gap: Array) -> Array:
+    """By how much elements may differ: a few times what rounding moves them."""
     x, y = wide(before), wide(after)
     info = limits(before.dtype)
     with np.errstate(all="ignore"):
         size = np.fmax(np.abs(np.where(np.isfinite(x), x, 0)), np.abs(np.where(np.isfinite(y), y, 0)))
-        slack = SAFETY * np.where(np.isnan(gap), np.inf, gap) + SLACK * np.maximum(info.eps * size, info.least)
+        return SAFETY * np.where(np.isnan(gap), np.inf, gap) + SLACK * np.maximum(info.eps * size, info.least)
+
+
+def allowed(before: Array, after: Array, gap: Array, index: tuple[int, ...]) -> float:
+    """By how much one element may differ: integers not at all."""
+    same_shape = before.shape == after.shape
+    return float(_slack(before, after, gap)[index]) if is_inexact(before) and same_shape else 0.0
+
+
+def close(before: Array, after: Array, gap: Array) -> Array:
+    """The mask of elements that differ by no more than a few times what rounding moves them."""
+    x, y = wide(before), wide(after)
+    with np.errstate(all="ignore"):
+        slack = _slack(before, after, gap)
         finite = np.isfinite(x) & np.isfinite(y)
         return np.asarray(same(before, after) | (finite & (np.abs(np.where(finite, x - y, 0)) <= slack)))
