@@ -1,4 +1,4 @@
-"""The command line: `tg demo`, `backends`, `doctor`, `coverage`, `view`, `conformance`, `cache` and the like.
+"""The command line: `tg help` lists the commands.
 
 Each command is a module with `add(commands)`, which declares it, and the function that runs it and returns the exit
 status. Tables are rich's; `--json` prints what a machine may read, and nothing else, on the standard output.
@@ -6,20 +6,63 @@ status. Tables are rich's; `--json` prints what a machine may read, and nothing 
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tg.cli import backends, cache, conformance, coverage, demo, doctor, new_backend, new_op, show, view
+from tg.cli import (
+    backends,
+    cache,
+    check,
+    completion,
+    conformance,
+    coverage,
+    demo,
+    doctor,
+    explain,
+    help,
+    info,
+    new_backend,
+    new_op,
+    show,
+    usage,
+    view,
+)
 from tg.errors import TgError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS = (demo, backends, doctor, coverage, view, conformance, cache, new_backend, new_op)
+COMMANDS = (
+    demo,
+    backends,
+    doctor,
+    coverage,
+    check,
+    explain,
+    view,
+    info,
+    conformance,
+    cache,
+    new_backend,
+    new_op,
+    completion,
+    help,
+)
+
+
+def parser() -> usage.Parser:
+    """The parser of all commands."""
+    import tg
+
+    whole = usage.Parser(prog="tg", description="Compile array programs.")
+    whole.add_argument("--version", action="version", version=f"tg {tg.__version__}")
+    commands = whole.add_subparsers(dest="command", metavar="COMMAND")
+    for command in COMMANDS:
+        command.add(commands)
+    return whole
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,17 +71,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Output that nobody reads is dropped: where the standard output is closed, or its reader has gone. Where it cannot be
     written for another reason, as on a full disk, a line says so, and the status is 1.
     """
-    import tg
-
     _open_streams()
-    parser = argparse.ArgumentParser(prog="tg", description="Compile array programs.")
-    parser.add_argument("--version", action="version", version=f"tg {tg.__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in COMMANDS:
-        command.add(commands)
+    words = [*(sys.argv[1:] if arguments is None else arguments)]
     try:
         try:
-            args = parser.parse_args(arguments)
+            args = parser().parse_args(words or ["help"])
             with show.alone() if getattr(args, "json", False) else nullcontext():
                 status: int = args.run(args)
         finally:
@@ -49,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         _drop_output()
         place = f"{error.filename}: " if error.filename is not None else ""
-        name = " ".join(["tg", *(sys.argv[1:2] if arguments is None else arguments[:1])])
+        name = " ".join(["tg", *words[:1]])
         print(f"{name}: {place}{error.strerror or error}", file=sys.stderr)
         return 1
     except TgError as error:

@@ -63,8 +63,8 @@ def load(
         NoRuleError: the backend lacks an op or a dtype.
     """
     archive = Archive(Path(path))
-    with _refusing(archive):
-        manifest = _manifest(archive)
+    with refusing(archive):
+        manifest = manifest_of(archive)
         if check:
             archive.check(WEIGHTS)
             archive.check(GOLDEN)
@@ -88,7 +88,7 @@ def load(
 
 
 @contextlib.contextmanager
-def _refusing(archive: Archive) -> Iterator[None]:
+def refusing(archive: Archive) -> Iterator[None]:
     """Make a refusal of whatever a hostile file raises that is no error of tg."""
     try:
         yield
@@ -99,7 +99,7 @@ def _refusing(archive: Archive) -> Iterator[None]:
         raise archive.refusal(fact) from error
 
 
-def _manifest(archive: Archive) -> dict[str, Any]:
+def manifest_of(archive: Archive) -> dict[str, Any]:
     """The manifest, of a version that this tg reads."""
     where = f"{archive.path}: {MANIFEST}"
     try:
