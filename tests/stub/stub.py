@@ -17,6 +17,7 @@ import tg
 import tg.backend
 from tg.functions.backends import backend
 from tg.ops.elementwise.record import ElementwiseFunction
+from tg.types.names import CONSTANTS
 
 STUB: Final = Path(tg.__file__).with_suffix(".pyi")
 SURFACE: Final = STUB.with_name("backend.pyi")
@@ -29,15 +30,24 @@ def stub() -> str:
     names = [name for name in dir(tg) if not name.startswith("_")]
     found = {**{name: getattr(tg, name) for name in names}, "backend": backend}  # the module can be called as well
     modules = [name for name, value in found.items() if isinstance(value, ModuleType)]
+    constants = {name: found.pop(name) for name in CONSTANTS}
     own = {name: value for name, value in found.items() if name == value.__name__}
     homes = sorted((home(v), not name[0].isupper(), name.lower(), name) for name, v in own.items() if not is_record(v))
     imports = [
         *(f"from tg import {name} as {name}" for name in sorted(["errors", *modules])),
         *(f"from {m} import {name} as {name}" for m, _, _, name in homes),
+        *(f"from tg.types.names import {name} as {name}" for name in constants),
     ]
     records = [record(value) for value in own.values() if is_record(value)]
     aliases = [f"{name} = {value.__name__}" for name, value in found.items() if name not in own and name not in modules]
-    parts = (HEAD,), ("from typing import Any",), imports, ("__version__: str",), records, aliases
+    parts = (
+        (HEAD,),
+        ("from typing import Any",),
+        imports,
+        ("__version__: str", "__array_api_version__: str", "def __array_namespace_info__() -> Any: ..."),
+        records,
+        aliases,
+    )
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 

@@ -14,13 +14,23 @@ if sys.platform == "win32":  # locks, forks and the owners of files are those of
     raise ImportError("tg: found Windows, needed Linux or macOS\n  hint: the Windows Subsystem for Linux is Linux")
 
 from tg.graph.operators import bind
+from tg.types.names import CONSTANTS
 
 __version__ = "0.1.0"
+__array_api_version__ = "2024.12"
 
 _HOMES = {
     "config": "tg.configuration",
     "constant": "tg.variables.conversion",
     "as_variable": "tg.variables.conversion",
+    "isdtype": "tg.variables.kinds",
+    "result_type": "tg.variables.kinds",
+    "promote_types": "tg.variables.kinds",
+    "can_cast": "tg.variables.kinds",
+    "finfo": "tg.variables.kinds",
+    "iinfo": "tg.variables.kinds",
+    "iscomplexobj": "tg.variables.kinds",
+    "isrealobj": "tg.variables.kinds",
     "scalar": "tg.variables.constructors",
     "vector": "tg.variables.constructors",
     "matrix": "tg.variables.constructors",
@@ -94,6 +104,7 @@ _ERRORS = (
 )  # fmt: skip
 
 _HOMES.update(dict.fromkeys(_ERRORS, "tg.errors"))
+_HOMES.update(dict.fromkeys(CONSTANTS, "tg.types.names"))
 
 _SEARCHED = ("tg.nn", "tg.optimize", "tg.integrate", "tg.interpolate")  # for names that tg itself does not have
 
@@ -124,6 +135,13 @@ def __getattr__(name: str) -> Any:
 
     modules = {home: importlib.import_module(home).__all__ for home in _SEARCHED}
     raise AttributeError(unknown(name, __dir__(), modules), name=name)
+
+
+def __array_namespace_info__() -> Any:
+    """Answers of the namespace about its dtypes, devices and capabilities, as the array API standard asks for them."""
+    from tg.variables.kinds import ArrayNamespaceInfo
+
+    return ArrayNamespaceInfo()
 
 
 def __dir__() -> list[str]:

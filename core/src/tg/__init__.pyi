@@ -117,6 +117,11 @@ from tg.ops.control import call as call
 from tg.ops.control import grad_clip as grad_clip
 from tg.ops.control import grad_scale as grad_scale
 from tg.ops.control import stop_gradient as stop_gradient
+from tg.ops.conversion import asarray as asarray
+from tg.ops.conversion import astype as astype
+from tg.ops.conversion import copy as copy
+from tg.ops.conversion import from_dlpack as from_dlpack
+from tg.ops.conversion import fromfunction as fromfunction
 from tg.ops.creation import arange as arange
 from tg.ops.creation import empty as empty
 from tg.ops.creation import empty_like as empty_like
@@ -301,8 +306,39 @@ from tg.variables.constructors import vector as vector
 from tg.variables.conversion import as_variable as as_variable
 from tg.variables.conversion import constant as constant
 from tg.viewer.view import view as view
+from tg.variables.kinds import can_cast as can_cast
+from tg.variables.kinds import finfo as finfo
+from tg.variables.kinds import iinfo as iinfo
+from tg.variables.kinds import iscomplexobj as iscomplexobj
+from tg.variables.kinds import isdtype as isdtype
+from tg.variables.kinds import isrealobj as isrealobj
+from tg.variables.kinds import promote_types as promote_types
+from tg.variables.kinds import result_type as result_type
+from tg.types.names import bool as bool
+from tg.types.names import int8 as int8
+from tg.types.names import int16 as int16
+from tg.types.names import int32 as int32
+from tg.types.names import int64 as int64
+from tg.types.names import uint8 as uint8
+from tg.types.names import uint16 as uint16
+from tg.types.names import uint32 as uint32
+from tg.types.names import uint64 as uint64
+from tg.types.names import float16 as float16
+from tg.types.names import bfloat16 as bfloat16
+from tg.types.names import float32 as float32
+from tg.types.names import float64 as float64
+from tg.types.names import complex64 as complex64
+from tg.types.names import complex128 as complex128
+from tg.types.names import e as e
+from tg.types.names import euler_gamma as euler_gamma
+from tg.types.names import inf as inf
+from tg.types.names import nan as nan
+from tg.types.names import newaxis as newaxis
+from tg.types.names import pi as pi
 
 __version__: str
+__array_api_version__: str
+def __array_namespace_info__() -> Any: ...
 
 def absolute(x: Any, /) -> Variable: ...
 def absolute_power(x: Any, y: Any, /) -> Variable: ...

@@ -401,6 +401,19 @@ class Operators:
         """The value of this expression for given values of its inputs: `out.eval({x: 1.0})`, or by name."""
         return self._n("evaluate", values, **options)
 
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
+        """The module `tg`, whose functions are those of the array API standard."""
+        return NAMESPACE.standard_namespace(api_version)
+
+    @property
+    def device(self) -> None:
+        """None: a program runs where its backend does."""
+
+    def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Variable:
+        """The variable itself, for the device None."""
+        NAMESPACE.need_no_device("to_device", device)
+        return self  # type: ignore[no-any-return]
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return NAMESPACE.numpy_ufunc(ufunc, method, inputs, kwargs)
 

@@ -10,6 +10,7 @@ from tg.ops import (
     calculus,
     contraction,
     control,
+    conversion,
     creation,
     cumulative,
     custom,
@@ -108,6 +109,7 @@ from tg.ops.nn import (
     resizing,
 )
 from tg.ops.random import continuous, counts, gammas, integers, keys, transformed, vectors
+from tg.variables import kinds
 
 if TYPE_CHECKING:
     from tg.ops.family import Family
@@ -139,6 +141,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     assumptions.FAMILY,
     contraction.FAMILY,
     control.FAMILY,
+    conversion.FAMILY,
     creation.FAMILY,
     cumulative.FAMILY,
     custom.FAMILY,
@@ -232,6 +235,8 @@ INTERNAL: Final[dict[str, Any]] = {
     "state_shape": shape.state_shape,
     "IndexedUpdates": index_updates.IndexedUpdates,
     "getitem": index_syntax.getitem,
+    "need_no_device": kinds.need_no_device,
+    "standard_namespace": numpy_protocol.standard_namespace,
     "numpy_ufunc": numpy_protocol.numpy_ufunc,
     "numpy_function": numpy_protocol.numpy_function,
 }

@@ -27,6 +27,7 @@ from tg.types.lengths import multiply as multiply_lengths
 from tg.types.lengths import subtract as subtract_lengths
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, float_name, promote, promoted, weak_dtype, weak_kind
+from tg.variables.kinds import need_no_device
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -82,7 +83,7 @@ def iota(length: Any) -> Variable:
     return Arange(field)(*sizes)  # type: ignore[no-any-return]
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: object = None) -> Variable:
+def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: object = None, device: None = None) -> Variable:
     """Evenly spaced values from start (0 if one argument is given) up to, not including, stop.
 
     Args:
@@ -97,6 +98,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: object = None)
     Source:
         numpy.arange
     """
+    need_no_device("arange", device)
     if stop is None:
         start, stop = 0, start
     ends = [as_scalar("arange", v) for v in (start, stop, step)]
@@ -177,6 +179,8 @@ def linspace(
     retstep: bool = False,
     dtype: object = None,
     axis: int = 0,
+    *,
+    device: None = None,
 ) -> Any:
     """`num` evenly spaced values from start to stop, along a new axis.
 
@@ -191,6 +195,7 @@ def linspace(
     Source:
         numpy.linspace
     """
+    need_no_device("linspace", device)
     (first, last), common = promoted([float(v) if type(v) is int else v for v in (start, stop)])
     kind = common if is_inexact(common) else float_name(None)
     first, last = (cast_variable(v, kind) for v in (first, last))
@@ -245,7 +250,7 @@ def geomspace(
     return values if dtype is None else cast_variable(values, dtype_name(dtype))
 
 
-def full(shape: Any, fill_value: Any, dtype: object = None) -> Variable:
+def full(shape: Any, fill_value: Any, dtype: object = None, *, device: None = None) -> Variable:
     """An array of one repeated value.
 
     Dtypes:
@@ -253,82 +258,91 @@ def full(shape: Any, fill_value: Any, dtype: object = None) -> Variable:
     Source:
         numpy.full
     """
+    need_no_device("full", device)
     kind = weak_kind(fill_value)
     wanted = dtype_name(dtype) if dtype is not None else weak_dtype(kind) if kind else None
     x = as_variable(fill_value, wanted)
     return broadcast_to(cast_variable(x, wanted) if wanted else x, shape)
 
 
-def zeros(shape: Any, dtype: object = None) -> Variable:
+def zeros(shape: Any, dtype: object = None, *, device: None = None) -> Variable:
     """An array of zeros.
 
     Source:
         numpy.zeros
     """
+    need_no_device("zeros", device)
     return full(shape, 0, dtype=float_name(dtype))
 
 
-def ones(shape: Any, dtype: object = None) -> Variable:
+def ones(shape: Any, dtype: object = None, *, device: None = None) -> Variable:
     """An array of ones.
 
     Source:
         numpy.ones
     """
+    need_no_device("ones", device)
     return full(shape, 1, dtype=float_name(dtype))
 
 
-def full_like(x: Any, fill_value: Any, dtype: object = None) -> Variable:
+def full_like(x: Any, fill_value: Any, dtype: object = None, *, device: None = None) -> Variable:
     """An array of one repeated value with the shape of x, and its dtype unless given.
 
     Source:
         numpy.full_like
     """
+    need_no_device("full_like", device)
     x = as_variable(x)
     return full(x.shape, fill_value, dtype=dtype if dtype is not None else x.type.dtype)
 
 
-def zeros_like(x: Any, dtype: object = None) -> Variable:
+def zeros_like(x: Any, dtype: object = None, *, device: None = None) -> Variable:
     """Zeros with the shape of x, and its dtype unless given.
 
     Source:
         numpy.zeros_like
     """
+    need_no_device("zeros_like", device)
     return full_like(x, 0, dtype=dtype)
 
 
-def ones_like(x: Any, dtype: object = None) -> Variable:
+def ones_like(x: Any, dtype: object = None, *, device: None = None) -> Variable:
     """Ones with the shape of x, and its dtype unless given.
 
     Source:
         numpy.ones_like
     """
+    need_no_device("ones_like", device)
     return full_like(x, 1, dtype=dtype)
 
 
-def empty(shape: Any, dtype: object = None) -> Variable:
+def empty(shape: Any, dtype: object = None, *, device: None = None) -> Variable:
     """An array whose values do not matter: zeros.
 
     Source:
         numpy.empty
     """
+    need_no_device("empty", device)
     return zeros(shape, dtype=dtype)
 
 
-def empty_like(x: Any, dtype: object = None) -> Variable:
+def empty_like(x: Any, dtype: object = None, *, device: None = None) -> Variable:
     """An array with the shape of x whose values do not matter: zeros.
 
     Source:
         numpy.empty_like
     """
+    need_no_device("empty_like", device)
     return zeros_like(x, dtype=dtype)
 
 
-def eye(n: Any, m: Any = None, k: int = 0, *, dtype: object = None) -> Variable:
+def eye(n: Any, m: Any = None, k: int = 0, *, dtype: object = None, device: None = None) -> Variable:
     """Ones on the k-th diagonal of an n by m array, zeros elsewhere; m is n unless given.
 
     Source:
         numpy.eye
     """
+    need_no_device("eye", device)
     rows, columns = iota(n), iota(n if m is None else m)
     on = equal(expand_dims_at(rows, (-1,)) + k, expand_dims_at(columns, (-2,)))
     return cast_variable(on, float_name(dtype))

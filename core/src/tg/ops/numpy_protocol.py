@@ -6,7 +6,9 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.errors import InputError, message
+from tg.errors import DomainError, InputError, message
+from tg.graph.operators import NAMESPACE
+from tg.variables import kinds
 from tg.words import instead
 
 if TYPE_CHECKING:
@@ -26,6 +28,10 @@ METHODS: Final = {  # of ufuncs, and the functions that do the same
 IN_LINALG: Final = frozenset(("cross",))  # functions of NumPy's own that tg has in `tg.linalg` only
 MODULES: Final = ("linalg", "fft")  # of NumPy that tg has under the same names
 WRAP_HINT: Final = "tg.wrap makes an op of a Python function of arrays"
+OF_DTYPES: Final[dict[str, Callable[..., Any]]] = {
+    f.__name__: f for f in (kinds.can_cast, kinds.iscomplexobj, kinds.isrealobj, kinds.result_type)
+}
+VERSIONS: Final = ("2021.12", "2022.12", "2023.12", "2024.12")  # of the array API standard; each holds those before it
 OPTIONS: Final = {
     "reduce": frozenset(("axis", "keepdims", "initial", "where")),
     "accumulate": frozenset(("axis",)),
@@ -70,7 +76,7 @@ def numpy_function(function: Any, args: Any, kwargs: Any) -> Any:
     """
     from tg.ops import catalog
 
-    counterpart = catalog.NAMES.get(function.__name__)
+    counterpart = catalog.NAMES.get(function.__name__) or OF_DTYPES.get(function.__name__)
     place = "linalg" if function.__name__ in IN_LINALG else function.__module__.removeprefix("numpy.")
     if place in MODULES:
         counterpart = catalog.MODULES[place].get(function.__name__, counterpart)
@@ -84,3 +90,14 @@ def numpy_function(function: Any, args: Any, kwargs: Any) -> Any:
     except TypeError as error:
         raise InputError(message(f"np.{function.__name__}: on a variable: {error}")) from None
     return counterpart(*args, **kwargs)
+
+
+def standard_namespace(api_version: str | None) -> Any:
+    """The module `tg`, for `Variable.__array_namespace__`.
+
+    Raises:
+        DomainError: a version of the array API standard that tg does not know.
+    """
+    if api_version is not None and api_version not in VERSIONS:
+        raise DomainError(message(f"api_version: found {api_version!r}, needed one of {', '.join(VERSIONS)}"))
+    return type(NAMESPACE)._module

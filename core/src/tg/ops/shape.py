@@ -148,9 +148,11 @@ def named(x: Any, name: str) -> Variable:
     return expression
 
 
-def reshape(x: Any, shape: Any, order: str = "C") -> Variable:
+def reshape(x: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Variable:
     """The elements of x in C order (or with order "F" the first axis fastest) under another shape.
 
+    Args:
+        copy: accepted as NumPy has it; it changes nothing, for variables are not written to.
     Shapes:
         x (...) -> y (shape); lengths are ints, lengths of other variables or integer scalars, and one may be -1
     Raises:

@@ -20,9 +20,10 @@ from tg.ops.fourier import COMPLEX, DUAL, Fourier, RealFourier, half, inverse_re
 from tg.ops.indexing import slice_axis
 from tg.ops.shape import concatenate, moveaxis
 from tg.ops.sized_ops import split_sizes
-from tg.types.dtypes import in_float32, is_complex, is_float
+from tg.types.dtypes import dtype_name, in_float32, is_complex, is_float
 from tg.types.lengths import add, floor_divide, maximum, same, subtract
 from tg.variables.conversion import as_variable, axis_from_end, float_name
+from tg.variables.kinds import need_no_device
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
@@ -317,7 +318,7 @@ def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None)
     return irfftn(a, s, axes, norm)
 
 
-def fftfreq(n: Any, d: Any = 1.0) -> Variable:
+def fftfreq(n: Any, d: Any = 1.0, *, dtype: object = None, device: None = None) -> Variable:
     """The frequencies of the entries of `fft`, in cycles per unit of the spacing d: 0, 1, …, -1 over n d.
 
     Shapes:
@@ -329,13 +330,14 @@ def fftfreq(n: Any, d: Any = 1.0) -> Variable:
     Source:
         numpy.fft.fftfreq
     """
+    need_no_device("fftfreq", device)
     count = _count("fftfreq", n, 0)
     k = iota(count)
     centred = where(less(multiply(k, 2), count), k, k - count)
-    return divide(centred, multiply(d, count))
+    return _in_dtype(divide(centred, multiply(d, count)), dtype)
 
 
-def rfftfreq(n: Any, d: Any = 1.0) -> Variable:
+def rfftfreq(n: Any, d: Any = 1.0, *, dtype: object = None, device: None = None) -> Variable:
     """The frequencies of the entries of `rfft`: 0, 1, …, n // 2 over n d.
 
     Shapes:
@@ -343,8 +345,13 @@ def rfftfreq(n: Any, d: Any = 1.0) -> Variable:
     Source:
         numpy.fft.rfftfreq
     """
+    need_no_device("rfftfreq", device)
     count = _count("rfftfreq", n, 0)
-    return divide(iota(half(count)), multiply(d, count))
+    return _in_dtype(divide(iota(half(count)), multiply(d, count)), dtype)
+
+
+def _in_dtype(x: Variable, dtype: object) -> Variable:
+    return x if dtype is None else cast_variable(x, dtype_name(dtype))
 
 
 def fftshift(x: Any, axes: Any = None) -> Variable:
