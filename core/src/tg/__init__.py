@@ -84,6 +84,7 @@ _HOMES = {
     "integrate": "tg.integrate",
     "interpolate": "tg.interpolate",
     "optimize": "tg.optimize",
+    "eager": "tg.eager",
     "tree": "tg.tree",
     "data": "tg.data",
     "random": "tg.random",

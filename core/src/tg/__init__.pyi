@@ -4,6 +4,7 @@ from typing import Any
 
 from tg import data as data
 from tg import distributions as distributions
+from tg import eager as eager
 from tg import errors as errors
 from tg import fft as fft
 from tg import integrate as integrate
