@@ -29,6 +29,7 @@ from tg_native.rules import (
     reduction,
     shape,
     sorting,
+    sparse,
 )
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ RULES: Final[dict[object, Rule]] = {
     **shape.RULES,
     **fourier.RULES,
     **sorting.RULES,
+    **sparse.RULES,
     InRegisters: in_registers,
     Loop: loop,
     LaneLoop: lane_loop,

@@ -1,0 +1,142 @@
+"""Cases of `ops/sparse`: rows without elements, places that repeat, columns out of order; beside scipy.sparse."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from scipy import sparse
+
+import tg
+from tg.errors import BoundsError, DtypeError, ShapeError
+from tg.ops.sparse import FAMILY, SparseDots, SparseProduct
+from tg.plugin.case import Case, any_dtype, f64, fixed
+from tg_conformance.cases.family import of_family
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tg.plugin.case import Input
+
+DTYPES: Final = ("float16", "float32", "float64", "complex64", "complex128", "int32", "int64")
+INDICES: Final = (4, 0, 0, 2, 1, 1, 3, 0, 4, 2, 3)  # column 0 twice in row 0; row 3 begins with column 1 twice
+POINTERS: Final = (0, 3, 3, 4, 8, 11, 11)
+COUNT, ROWS, COLUMNS = len(INDICES), len(POINTERS) - 1, 5
+
+
+def pattern(dtype: str = "int32") -> list[Input]:
+    """The indices and pointers of the cases, as inputs."""
+    return [fixed(INDICES, dtype, static=True), fixed(POINTERS, dtype, static=True)]
+
+
+def dense(data: Any, indices: Any, pointers: Any, columns: int = COLUMNS) -> Any:
+    """Matrices of values and a pattern, by SciPy; a batch of values makes a batch of them."""
+    lead, work = data.shape[:-1], np.result_type(data, np.float32) if data.dtype.kind == "f" else data.dtype
+    rows = [
+        sparse.csr_array((v.astype(work), indices, pointers), shape=(len(pointers) - 1, columns)).toarray()
+        for v in data.reshape(-1, data.shape[-1])
+    ]
+    return np.array(rows, work).reshape(*lead, len(pointers) - 1, columns)
+
+
+def product(data: Any, indices: Any, pointers: Any, x: Any, *, transposed: bool = False) -> Any:
+    """The product with SciPy's matrix, of halves in float32."""
+    a = dense(data, indices, pointers)
+    y = (a.swapaxes(-1, -2) if transposed else a) @ x.astype(a.dtype)
+    return y.astype(x.dtype)
+
+
+def of_products() -> Iterator[Case]:
+    """Both ways, beside a vector, a few columns and many, and in batches; both dtypes of indices."""
+    for transposed in (False, True):
+        op = SparseProduct(transposed)
+        length = ROWS if transposed else COLUMNS
+        build = functools.partial(_built, op)
+        oracle = functools.partial(product, transposed=transposed)
+        condition = functools.partial(_terms, transposed=transposed)
+        for lead, k, index in (((), 1, "int32"), ((), "k", "int64"), ((), 21, "int32"), (("m",), 3, "int32")):
+            shape = "x".join(map(str, (*lead, length, k)))
+            yield Case(
+                build,
+                [any_dtype(*lead, COUNT, static=True), *pattern(index), any_dtype(*lead, length, k, static=True)],
+                name=f"{'transposed ' if transposed else ''}product with {shape}",
+                dtypes=DTYPES,
+                oracle=oracle,
+                condition=condition,
+                gradient=not lead or not transposed,
+            )
+
+
+def _built(op: Any, data: Any, indices: Any, pointers: Any, x: Any) -> Any:
+    return op(data, indices, pointers, x, *([tg.constant(COLUMNS)] if op.transposed else []))
+
+
+def _terms(data: Any, indices: Any, pointers: Any, x: Any, *, transposed: bool) -> Any:
+    return product(np.abs(data), indices, pointers, np.abs(x), transposed=transposed) + 1
+
+
+def _dots(indices: Any, pointers: Any, a: Any, b: Any) -> Any:
+    """Elements of the dense product."""
+    work = np.float32 if a.dtype == np.float16 else a.dtype
+    whole = a.astype(work) @ b.astype(work).swapaxes(-1, -2)
+    rows = np.repeat(np.arange(ROWS), np.diff(pointers))
+    return whole[..., rows, indices].astype(a.dtype)
+
+
+def of_dots() -> Iterator[Case]:
+    """One term, a few, many; and batches."""
+    for lead, k in (((), 1), ((), "k"), ((), 21), (("m",), 3)):
+        yield Case(
+            SparseDots(),
+            [*pattern(), any_dtype(*lead, ROWS, k, static=True), any_dtype(*lead, COLUMNS, k, static=True)],
+            name=f"dots of {'x'.join(map(str, (*lead, 'rows', k)))}",
+            dtypes=DTYPES,
+            oracle=_dots,
+            condition=lambda i, p, a, b: _dots(i, p, np.abs(a), np.abs(b)) + 1,
+            gradient=True,
+        )
+
+
+def _by(change: Any, value: int) -> list[int]:
+    return [*change[:2], value, *change[3:]]
+
+
+CASES: Final = of_family(
+    FAMILY.path,
+    of_products(),
+    of_dots(),
+    [
+        Case(
+            SparseProduct(False),
+            [f64(COUNT), fixed(indices, "int32"), fixed(pointers, "int32"), f64(COLUMNS, "k")],
+            name=f"product by {what}",
+            raises=BoundsError,
+        )
+        for what, indices, pointers in (
+            ("an index of no column", _by(INDICES, COLUMNS), POINTERS),
+            ("an index below 0", _by(INDICES, -1), POINTERS),
+            ("pointers that descend", INDICES, _by(POINTERS, 9)),
+            ("pointers that begin behind 0", INDICES, (1, *POINTERS[1:])),
+            ("pointers to fewer elements", INDICES, (*POINTERS[:-1], COUNT - 1)),
+        )
+    ],
+    Case(
+        SparseDots(),
+        [fixed(_by(INDICES, COLUMNS), "int64"), fixed(POINTERS, "int64"), f64(ROWS, "k"), f64(COLUMNS, "k")],
+        name="dots at an index of no column",
+        raises=BoundsError,
+    ),
+    Case(
+        SparseDots(),
+        [*pattern(), f64("n", 3), f64(COLUMNS, 3)],
+        name="dots of other rows",
+        raises=ShapeError,
+    ),
+    Case(
+        SparseProduct(False),
+        [f64(COUNT), fixed(INDICES, "float64"), fixed(POINTERS, "int32"), f64(COLUMNS, "k")],
+        name="product by indices that are no integers",
+        raises=DtypeError,
+    ),
+)
