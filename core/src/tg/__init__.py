@@ -85,6 +85,7 @@ _HOMES = {
     "interpolate": "tg.interpolate",
     "optimize": "tg.optimize",
     "eager": "tg.eager",
+    "sparse": "tg.sparse",
     "tree": "tg.tree",
     "data": "tg.data",
     "random": "tg.random",

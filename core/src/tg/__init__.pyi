@@ -13,6 +13,7 @@ from tg import linalg as linalg
 from tg import nn as nn
 from tg import optimize as optimize
 from tg import random as random
+from tg import sparse as sparse
 from tg import special as special
 from tg import tree as tree
 from tg.configuration import config as config

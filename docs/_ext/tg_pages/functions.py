@@ -45,6 +45,13 @@ PARTS = (
         "Interpolation",
         tuple(f"interpolate.{name}" for name in tg.interpolate.__all__ if name not in ("PPoly", "BSpline")),
     ),
+    (
+        "Sparse matrices",
+        (
+            *(f"sparse.{name}" for name in tg.sparse.__all__ if name.islower() and name != "linalg"),
+            *(f"sparse.linalg.{name}" for name in tg.sparse.linalg.__all__ if name.islower()),
+        ),
+    ),
     ("Leaving Python", ("save", "load", "export")),
     ("Looking inside", ("print", "to_text", "parse", "explain", "check", "bisect", "created_at")),
 )
@@ -77,6 +84,7 @@ def page() -> str:
     parts += ["## A shared variable\n", *members("tg.Shared", tg.Shared)]
     parts += ["## Splines\n", *members("tg.interpolate.PPoly", tg.interpolate.PPoly)]
     parts += members("tg.interpolate.BSpline", tg.interpolate.BSpline)
+    parts += ["## Matrices of tg.sparse\n", *members("tg.sparse.SparseMatrix", tg.sparse.SparseMatrix)]
     parts += ["## Classes\n", *(entry("class", f"tg.{name}", body(name)) for name in CLASSES)]
     return "\n".join([*parts, "## Error classes\n", errors()])
 

@@ -98,6 +98,64 @@ def of_dots() -> Iterator[Case]:
         )
 
 
+def _csr(data: Any, indices: Any, pointers: Any) -> tg.sparse.CSR:
+    return tg.sparse.csr(data, indices, pointers, (ROWS, COLUMNS))
+
+
+def of_matrices() -> Iterator[Case]:
+    """The layouts and operators of `tg.sparse`, beside the dense matrix."""
+    wide = f64(ROWS, COLUMNS, static=True)
+    programs: dict[str, tuple[Any, Any, list[Input]]] = {
+        "csr @ vector": (lambda a, x: a @ x, lambda a, x: a @ x, [f64(COLUMNS, static=True)]),
+        "csc @ matrix": (lambda a, x: a.tocsc() @ x, lambda a, x: a @ x, [f64(COLUMNS, "k", static=True)]),
+        "coo @ matrix": (lambda a, x: a.tocoo() @ x, lambda a, x: a @ x, [f64(COLUMNS, "k", static=True)]),
+        "vector @ csr": (lambda a, x: x @ a, lambda a, x: x @ a, [f64(ROWS, static=True)]),
+        "sums": (
+            lambda a: (a.sum(), a.sum(axis=0), a.sum(axis=1)),
+            lambda a: (a.sum(), a.sum(0), a.sum(1)),
+            [],
+        ),
+        "diagonal": (lambda a: a.diagonal(), np.diagonal, []),
+        "todense": (lambda a: (a.todense(), a.T.todense()), lambda a: (a, a.T), []),
+        "csr * dense": (lambda a, x: (a * x).todense(), lambda a, x: a * x, [wide]),
+        "csr / column": (
+            lambda a, x: (a / x).todense(),
+            lambda a, x: a / x,
+            [f64(ROWS, 1, low=1, static=True)],
+        ),
+        "csr + csc": (lambda a: (a + a.tocsc()).todense(), lambda a: a + a, []),
+        "csr - dense": (lambda a, x: a - x, lambda a, x: a - x, [wide]),
+        "slice of rows": (lambda a: a[1:4].todense(), lambda a: a[1:4], []),
+        "block diagonal": (
+            lambda a: tg.sparse.block_diag([a, a.T]).todense(),
+            lambda a: sparse.block_diag([a, a.T]).toarray(),
+            [],
+        ),
+    }
+    for name, (build, oracle, inputs) in programs.items():
+        yield Case(
+            lambda data, i, p, *x, build=build: build(_csr(data, i, p), *x),
+            [f64(COUNT, static=True), *pattern(), *inputs],
+            name=name,
+            oracle=lambda data, i, p, *x, oracle=oracle: oracle(dense(data, i, p), *x),
+            condition=lambda *arrays, most=30.0 if "@" in name or name == "sums" else 6.0: most,  # of the sums of terms
+            gradient=name not in ("sums", "todense"),
+        )
+    yield Case(
+        lambda x: tg.sparse.from_dense(x, size=40).todense(),
+        [f64("n", 5)],
+        name="from_dense",
+        oracle=lambda x: x,
+        accuracy=0,
+    )
+    yield Case(
+        lambda data, i, x: tg.sparse.coo(data, i, i, (COLUMNS, COLUMNS)) @ x,
+        [f64(COUNT), fixed(_by(INDICES, COLUMNS), "int32"), f64(COLUMNS)],
+        name="coo @ vector at a row that there is not",
+        raises=BoundsError,
+    )
+
+
 def _by(change: Any, value: int) -> list[int]:
     return [*change[:2], value, *change[3:]]
 
@@ -106,6 +164,7 @@ CASES: Final = of_family(
     FAMILY.path,
     of_products(),
     of_dots(),
+    of_matrices(),
     [
         Case(
             SparseProduct(False),

@@ -61,20 +61,24 @@ class Operators:
     def _n(self, name: str, *args: Any, **kwargs: Any) -> Any:
         return getattr(NAMESPACE, name)(self, *args, **kwargs)
 
+    def _with(self, name: str, other: Any) -> Any:
+        """The op, or its refusal beside what says that it computes with arrays itself, as NumPy's refuse it."""
+        return NotImplemented if getattr(type(other), "__array_ufunc__", self) is None else self._n(name, other)
+
     def __add__(self, other: Any) -> Variable:
-        return self._n("add", other)  # type: ignore[no-any-return]
+        return self._with("add", other)  # type: ignore[no-any-return]
 
     def __radd__(self, other: Any) -> Variable:
         return NAMESPACE.add(other, self)  # type: ignore[no-any-return]
 
     def __sub__(self, other: Any) -> Variable:
-        return self._n("subtract", other)  # type: ignore[no-any-return]
+        return self._with("subtract", other)  # type: ignore[no-any-return]
 
     def __rsub__(self, other: Any) -> Variable:
         return NAMESPACE.subtract(other, self)  # type: ignore[no-any-return]
 
     def __mul__(self, other: Any) -> Variable:
-        return self._n("multiply", other)  # type: ignore[no-any-return]
+        return self._with("multiply", other)  # type: ignore[no-any-return]
 
     def __rmul__(self, other: Any) -> Variable:
         return NAMESPACE.multiply(other, self)  # type: ignore[no-any-return]
@@ -110,7 +114,7 @@ class Operators:
         return NAMESPACE.power(other, self)  # type: ignore[no-any-return]
 
     def __matmul__(self, other: Any) -> Variable:
-        return self._n("matmul", other)  # type: ignore[no-any-return]
+        return self._with("matmul", other)  # type: ignore[no-any-return]
 
     def __rmatmul__(self, other: Any) -> Variable:
         return NAMESPACE.matmul(other, self)  # type: ignore[no-any-return]

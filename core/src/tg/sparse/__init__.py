@@ -1,0 +1,26 @@
+"""`tg.sparse`: sparse matrices by their components, in programs as structures of variables.
+
+a = tg.sparse.csr(data, indices, indptr, (rows, columns))
+y = a @ x + a.T @ z
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tg
+from tg.sparse import linalg
+from tg.sparse.making import block_diag, coo, csc, csr, from_dense, to_scipy
+from tg.sparse.matrices import COO, CSC, CSR, SparseMatrix
+from tg.words import unknown_in
+
+__all__ = ["COO", "CSC", "CSR", "SparseMatrix", "block_diag", "coo", "csc", "csr", "from_dense", "linalg", "to_scipy"]
+
+
+def __getattr__(name: str) -> Any:
+    text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
+    raise AttributeError(text, name=name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

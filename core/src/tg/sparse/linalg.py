@@ -1,0 +1,127 @@
+"""`tg.sparse.linalg`: systems of equations with sparse matrices, differentiated by the equation that they solve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tg.errors import InputError, ShapeError, message
+from tg.graph.nodes import Variable
+from tg.ops.creation import zeros_like
+from tg.ops.elementwise.arithmetic import sqrt
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import where
+from tg.ops.iteration import while_loop
+from tg.ops.reduction import sum as sum_of
+from tg.optimize.solutions import End, implicit, limit, tolerance
+from tg.sparse.matrices import SparseMatrix
+from tg.types.dtypes import is_float
+from tg.variables.conversion import as_variable, promoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Solved", "cg"]
+
+
+class Solved(NamedTuple):
+    """Solution of a system by steps, and how they ended."""
+
+    x: Any
+    """The solution; its derivatives are those of the exact one, NaN where `converged` is False."""
+    converged: Any
+    """Whether the residual is small enough, a bool scalar."""
+    residual: Any
+    """The length of b - a x."""
+    steps: Any
+    """How many steps were made."""
+
+
+class _Steps(NamedTuple):
+    x: Any
+    left: Any
+    direction: Any
+    square: Any
+    steps: Any
+
+
+def cg(a: Any, b: Any, x0: Any = None, *, tol: Any = None, maxiter: Any = None) -> Solved:
+    """The solution of a x = b for a symmetric positive-definite matrix, by conjugate gradients.
+
+    Args:
+        a: a sparse matrix, a dense one, or a function that multiplies a vector by it.
+        b: a vector of floats.
+        x0: where to begin; zeros by default.
+        tol: the residual's length, relative to that of b; the square root of the dtype's eps by default.
+        maxiter: ten times the length of b by default.
+    Shapes:
+        a (n, n), b (n) -> x (n)
+    Raises:
+        ShapeError: b is no vector.
+        InputError: b is not of floats.
+    Source:
+        scipy.sparse.linalg.cg, whose `rtol` is `tol` here. Derivatives, of any order, solve with a as well.
+    Example:
+        >>> import numpy as np, tg
+        >>> a = tg.sparse.csr(np.array([[4.0, 1.0], [1.0, 3.0]]))
+        >>> tg.sparse.linalg.cg(a, [1.0, 2.0]).x.eval().round(6).tolist()
+        [0.090909, 0.636364]
+    """
+    b = as_variable(b)
+    if b.type.ndim != 1:
+        raise ShapeError(message(f"cg: b: found {b.type}, needed a vector", hint="tg.vmap solves for several"))
+    if isinstance(a, SparseMatrix):
+        _, dtype = promoted([a.values, b])
+    else:
+        dtype = b.type.dtype
+    if not is_float(dtype):
+        raise InputError(message(f"cg: found {dtype}, needed a floating dtype"))
+    b = cast_variable(b, dtype)
+    start = zeros_like(b) if x0 is None else cast_variable(as_variable(x0), dtype)
+    allowed, most = tolerance(tol, dtype, "cg"), limit(maxiter, None, "cg")
+    times = _product(a)
+
+    def find(x: Variable) -> End:
+        s = _conjugate(times, b, x, allowed, 10 * b.size if most is None else most)
+        residual = sqrt(s.square)
+        return End(s.x, s.square <= _enough(b, allowed), residual, s.steps, s.steps)
+
+    end = implicit(find, lambda x: times(x) - b, start, "cg", by_products=True, is_symmetric=True)
+    return Solved(end.x, end.converged, end.optimality, end.steps)
+
+
+def _product(a: Any) -> Callable[[Variable], Variable]:
+    if isinstance(a, SparseMatrix):
+        return a.__matmul__
+    if isinstance(a, Variable | np.ndarray):
+        matrix = as_variable(a)
+        return lambda x: matrix @ x
+    if callable(a):
+        return lambda x: as_variable(a(x))
+    raise InputError(message(f"cg: a: found {type(a).__name__}, needed a matrix or a function"))
+
+
+def _enough(b: Variable, tol: Any) -> Any:
+    """The square of a residual that is small enough."""
+    return sum_of(b * b) * tol**2
+
+
+def _conjugate(times: Callable[[Variable], Variable], b: Variable, x: Variable, tol: Any, most: Any) -> _Steps:
+    """Conjugate gradients (Hestenes and Stiefel 1952)."""
+    enough, left = _enough(b, tol), b - times(x)
+    zero = np.zeros((), b.type.dtype)
+
+    def over(p: Variable, q: Variable) -> Variable:
+        return where(q == 0, zero, p / where(q == 0, np.ones((), b.type.dtype), q))
+
+    def step(s: _Steps) -> _Steps:
+        turned = times(s.direction)
+        length = over(s.square, sum_of(s.direction * turned))
+        rest = s.left - length * turned
+        square = sum_of(rest * rest)
+        direction = rest + over(square, s.square) * s.direction
+        return _Steps(s.x + length * s.direction, rest, direction, square, s.steps + 1)
+
+    first = _Steps(x, left, left, sum_of(left * left), np.int64(0))
+    return while_loop(lambda s: (s.square > enough) & (s.steps < most), step, first)  # type: ignore[no-any-return]

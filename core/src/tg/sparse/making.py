@@ -1,0 +1,265 @@
+"""Sparse matrices of components, of `scipy.sparse`, and of dense arrays; of several one block diagonal one."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tg.errors import BackendUnavailable, InputError, ShapeError, message
+from tg.graph.nodes import Constant, Variable, as_size_variable, size_value
+from tg.ops.creation import iota
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.selection import nonzero
+from tg.ops.shape import concatenate, with_lengths
+from tg.sparse.matrices import COO, CSC, CSR, SparseMatrix
+from tg.variables.conversion import as_variable, promoted
+from tg.variables.structure import short
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def scipy_sparse() -> Any:
+    """The module `scipy.sparse`.
+
+    Raises:
+        BackendUnavailable: SciPy is not installed.
+    """
+    try:
+        return importlib.import_module("scipy.sparse")
+    except ImportError as error:
+        raise BackendUnavailable(message("sparse: found no SciPy, needed it", hint="pip install scipy")) from error
+
+
+def csr(data: Any, indices: Any = None, indptr: Any = None, shape: Any = None) -> CSR:
+    """A matrix stored row by row: of components, of a matrix of SciPy or tg, or of a dense array.
+
+    Args:
+        data: the elements, a vector; or the whole matrix. A dense array has its elements stored that are not 0.
+        indices: the column of each, integers.
+        indptr: where each row begins, and behind the last one the number of elements.
+        shape: (rows, columns), ints or integer scalars. That of rows may be None: pointers say it.
+    Raises:
+        InputError: components are missing.
+        ShapeError: pointers are not one more than rows.
+    Source:
+        scipy.sparse.csr_array
+    Example:
+        >>> import tg
+        >>> a = tg.sparse.csr([1.0, 2.0, 3.0], [0, 2, 1], [0, 2, 3], (2, 3))
+        >>> (a @ [1.0, 10.0, 100.0]).eval()
+        array([201.,  30.])
+    """
+    if indices is None:
+        return _converted("csr", data)  # type: ignore[no-any-return]
+    rows, columns = _shape("csr", indptr, shape)
+    return CSR(data, indices, _pointers("csr", indptr, rows), columns)
+
+
+def csc(data: Any, indices: Any = None, indptr: Any = None, shape: Any = None) -> CSC:
+    """A matrix stored column by column: as `csr`, with the row of each element.
+
+    Args:
+        data: the elements, a vector; or the whole matrix.
+        indices: the row of each, integers.
+        indptr: where each column begins, and behind the last one the number of elements.
+        shape: (rows, columns), ints or integer scalars. That of columns may be None: pointers say it.
+    Source:
+        scipy.sparse.csc_array
+    Example:
+        >>> import tg
+        >>> tg.sparse.csc([1.0, 2.0], [1, 0], [0, 1, 2], (2, 2)).todense().eval().tolist()
+        [[0.0, 2.0], [1.0, 0.0]]
+    """
+    if indices is None:
+        return _converted("csc", data)  # type: ignore[no-any-return]
+    rows, columns = _shape("csc", indptr, shape)
+    return CSC(data, indices, _pointers("csc", indptr, columns), rows)
+
+
+def coo(data: Any, row: Any = None, col: Any = None, shape: Any = None) -> COO:
+    """A matrix of elements in any order: of components, of a matrix of SciPy or tg, or of a dense array.
+
+    Args:
+        data: the elements, a vector; or the whole matrix.
+        row: the row of each, integers.
+        col: the column of each.
+        shape: (rows, columns), ints or integer scalars.
+    Raises:
+        InputError: components are missing.
+    Source:
+        scipy.sparse.coo_array
+    Example:
+        >>> import tg
+        >>> tg.sparse.coo([1.0, 2.0], [1, 1], [0, 0], (2, 1)).sum(axis=0).eval()
+        array([3.])
+    """
+    if row is None:
+        return _converted("coo", data)  # type: ignore[no-any-return]
+    if col is None or shape is None or None in tuple(shape):
+        raise InputError(message("coo: found no columns or no shape, needed data, row, col and shape"))
+    rows, columns = _pair("coo", shape)
+    return COO(data, row, col, rows, columns)
+
+
+def from_dense(x: Any, size: Any = None) -> CSR:
+    """The elements of a dense matrix that are not 0, row by row.
+
+    Args:
+        size: how many elements are stored, zeros behind the last row's where there are fewer; without it, all that are
+            not 0, whose number is known at run time only.
+    Shapes:
+        x (rows, columns)
+    Raises:
+        NoRuleError: the backend has no lengths that depend on values, and there is no `size`.
+    Example:
+        >>> import tg
+        >>> x = tg.matrix("x")
+        >>> a = tg.sparse.from_dense(x, size=3)
+        >>> tg.function([x], a.data)([[0.0, 5.0], [7.0, 0.0]])
+        array([5., 7., 0.])
+    """
+    v = as_variable(x)
+    if v.type.ndim != 2:
+        raise ShapeError(message(f"from_dense: found {v.type}, needed a matrix"))
+    rows, columns = v.shape
+    row, column = nonzero(v, size=size, fill_value=0)
+    if size is None:
+        return COO(v[row, column], row, column, rows, columns).tocsr()
+    count = (v != 0).sum()
+    values = v[row, column] * cast_variable(iota(row.shape[0]) < count, v.type.dtype)
+    begins = concatenate([as_variable(np.zeros(1, np.int64)), (v != 0).sum(axis=1).cumsum()], 0)
+    last = cast_variable(as_size_variable(row.shape[0]), "int64")
+    begins = begins.clip(0, last)
+    pointers = begins.at[-1].set(last)  # what fills up stands in the last row, as zeros in column 0
+    return CSR(values, column, pointers, columns)
+
+
+def block_diag(matrices: Sequence[Any]) -> CSR:
+    """Sparse matrices one below the other and to the right of it.
+
+    Raises:
+        InputError: there are none.
+    Source:
+        scipy.sparse.block_diag
+    Example:
+        >>> import numpy as np, tg
+        >>> a = tg.sparse.block_diag([tg.sparse.csr(np.ones((1, 2))), tg.sparse.csr(np.ones((2, 1)))])
+        >>> a.todense().eval().tolist()
+        [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]
+    """
+    parts = [m if isinstance(m, CSR) else csr(m) for m in matrices]
+    if not parts:
+        raise InputError(message("block_diag: found no matrices, needed at least one"))
+    values, dtype = promoted([m.values for m in parts])
+    indices: list[Any] = []
+    pointers: list[Any] = [as_variable(np.zeros(1, np.int64))]
+    columns: Any = 0
+    count: Any = as_variable(np.int64(0))
+    for m in parts:
+        indices.append(cast_variable(as_variable(m.indices), "int64") + as_size_variable(columns))
+        pointers.append(cast_variable(as_variable(m.indptr)[1:], "int64") + count)
+        columns = m.shape[1] if isinstance(columns, int) and columns == 0 else columns + m.shape[1]
+        count = pointers[-1][-1]
+    data = concatenate([cast_variable(v, dtype) for v in values], 0)
+    return CSR(data, concatenate(indices, 0), concatenate(pointers, 0), columns)
+
+
+def to_scipy(matrix: SparseMatrix) -> Any:
+    """The matrix of `scipy.sparse`, of components that are arrays or known.
+
+    Raises:
+        InputError: a component is a variable.
+        BackendUnavailable: SciPy is not installed.
+    Example:
+        >>> import numpy as np, tg
+        >>> tg.sparse.to_scipy(tg.sparse.csr(np.eye(2))).nnz
+        2
+    """
+    parts = {f.name: _array(getattr(matrix, f.name), f.name) for f in dataclasses.fields(matrix)}  # type: ignore[arg-type]
+    data, module = parts["data"], scipy_sparse()
+    if isinstance(matrix, COO):
+        shape = (int(parts["rows"]), int(parts["columns"]))
+        return module.coo_array((data, (parts["row"], parts["col"])), shape=shape)
+    major, other = len(parts["indptr"]) - 1, int(parts["columns"] if isinstance(matrix, CSR) else parts["rows"])
+    components = (data, parts["indices"], parts["indptr"])
+    if isinstance(matrix, CSR):
+        return module.csr_array(components, shape=(major, other))
+    return module.csc_array(components, shape=(other, major))
+
+
+def _array(value: Any, name: str) -> Any:
+    if isinstance(value, Variable) and not isinstance(value, Constant):
+        text = f"to_scipy: {name}: found {value.type}, needed an array"
+        raise InputError(message(text, hint="call it on what a function of tg gives"))
+    return np.asarray(value.data if isinstance(value, Constant) else value)
+
+
+# --- arguments -------------------------------------------------------------------------------------------------------
+
+
+def _converted(what: str, matrix: Any) -> Any:
+    """A whole matrix in a layout."""
+    if isinstance(matrix, SparseMatrix):
+        return getattr(matrix, f"to{what}")()
+    if isinstance(matrix, Variable):
+        return getattr(from_dense(matrix), f"to{what}")()
+    if hasattr(matrix, f"to{what}"):
+        return _of_scipy(what, getattr(matrix, f"to{what}")())
+    array = np.asarray(matrix)
+    if array.ndim != 2:
+        raise InputError(message(f"{what}: found {short(matrix)}, needed components or a matrix"))
+    row, column = np.nonzero(array)
+    whole = COO(array[row, column], row, column, *array.shape)
+    if what == "coo":
+        return whole
+    major, minor = (row, column) if what == "csr" else (column, row)
+    order = np.argsort(major, kind="stable")
+    pointers = np.concatenate([[0], np.cumsum(np.bincount(major, minlength=array.shape[what == "csc"]))])
+    kind, other = (CSR, array.shape[1]) if what == "csr" else (CSC, array.shape[0])
+    return kind(array[row, column][order], minor[order], pointers, other)
+
+
+def _of_scipy(what: str, matrix: Any) -> Any:
+    rows, columns = map(int, matrix.shape)
+    if what == "coo":
+        return COO(matrix.data, matrix.row, matrix.col, rows, columns)
+    if what == "csr":
+        return CSR(matrix.data, matrix.indices, matrix.indptr, columns)
+    return CSC(matrix.data, matrix.indices, matrix.indptr, rows)
+
+
+def _pair(what: str, shape: Any) -> tuple[Any, Any]:
+    if not isinstance(shape, tuple | list) or len(shape) != 2:
+        raise InputError(message(f"{what}: shape: found {short(shape)}, needed (rows, columns)"))
+    return shape[0], shape[1]
+
+
+def _shape(what: str, indptr: Any, shape: Any) -> tuple[Any, Any]:
+    if indptr is None or shape is None:
+        raise InputError(message(f"{what}: found no pointers or no shape, needed data, indices, indptr and shape"))
+    rows, columns = _pair(what, shape)
+    if (columns if what == "csr" else rows) is None:
+        text = f"{what}: shape: found None beside pointers, needed the number that these do not say"
+        raise InputError(message(text))
+    return rows, columns
+
+
+def _pointers(what: str, indptr: Any, count: Any) -> Any:
+    """Pointers, of which it is made sure that there is one more than rows.
+
+    Raises:
+        ShapeError: there are others.
+    """
+    if count is None:
+        return indptr
+    n = as_variable(indptr).shape
+    if len(n) == 1 and isinstance(count, int | np.integer) and isinstance(n[0], int):
+        if n[0] != count + 1:
+            raise ShapeError(message(f"{what}: indptr: found {n[0]} pointers, needed {count + 1}, one more than rows"))
+        return indptr
+    size = size_value(as_size_variable(count) + 1) if not isinstance(count, int) else count + 1
+    return with_lengths(as_variable(indptr), {-1: size}, f"{what}: indptr")

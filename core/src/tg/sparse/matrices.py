@@ -1,0 +1,340 @@
+"""Sparse matrices as structures of variables: values beside what says where they stand.
+
+`CSR` stores row by row, `CSC` column by column, `COO` in any order with the row and the column of each. They are
+dataclasses, so they are inputs and outputs of functions, carries of loops, and arguments of `tg.tree` as they are. A
+place that occurs twice has the sum of its values.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from tg.errors import DtypeError, InputError, ShapeError, message
+from tg.graph.nodes import Variable, as_size_variable, size_value
+from tg.ops.creation import ones, zeros
+from tg.ops.elementwise.arithmetic import add, divide, multiply, negative
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import equal, where
+from tg.ops.indexing import Gather, Scatter, wrap_index
+from tg.ops.reduction import sum as sum_of
+from tg.ops.shape import broadcast_to, concatenate, expand_dims_at, squeeze, transpose
+from tg.ops.sorting import argsort
+from tg.ops.sparse import SparseProduct
+from tg.sparse.components import coordinates, index, inside, length, major, of_length, sliced
+from tg.types.lengths import minimum
+from tg.variables.conversion import as_variable, promoted
+
+if TYPE_CHECKING:
+    from tg.types.lengths import Length
+
+
+class SparseMatrix(abc.ABC):
+    """A matrix of which only some elements are stored; operators beside dense arrays, scalars and each other.
+
+    `a @ x`, `x @ a` and `a + x` are dense, `a * x` and `a / x` have the places of a; `a + b` of two sparse matrices
+    is a COO matrix. Sums of products have the dtype that NumPy promotes to.
+    """
+
+    __array_ufunc__ = None  # an array beside one leaves the operator to it
+    __slots__ = ()
+    data: Any
+
+    @property
+    @abc.abstractmethod
+    def shape(self) -> tuple[int | Length, int | Length]:
+        """Number of rows and of columns."""
+
+    @property
+    @abc.abstractmethod
+    def T(self) -> SparseMatrix:
+        """The transpose, of the same components."""
+
+    @abc.abstractmethod
+    def coordinates(self) -> tuple[Variable, Variable]:
+        """Row and column of each stored element, int64 vectors.
+
+        Raises:
+            BoundsError: an index is outside, or pointers are not those of a matrix.
+        """
+
+    @abc.abstractmethod
+    def _times(self, x: Variable, data: Variable) -> Variable:
+        """The product of values at these places and a matrix of their dtype."""
+
+    @property
+    def values(self) -> Variable:
+        """The stored elements, a vector."""
+        return as_variable(self.data)
+
+    @property
+    def dtype(self) -> Any:
+        """Dtype of the elements."""
+        return self.values.dtype
+
+    @property
+    def ndim(self) -> int:
+        """2."""
+        return 2
+
+    @property
+    def nnz(self) -> int | Length:
+        """Number of stored elements, zeros and places that occur twice included."""
+        return self.values.shape[0]
+
+    def with_data(self, data: Any) -> Any:
+        """A matrix of the same places with other values.
+
+        Example:
+            >>> import numpy as np, tg
+            >>> a = tg.sparse.csr(np.eye(2))
+            >>> a.with_data(a.data * 3).todense().eval().tolist()
+            [[3.0, 0.0], [0.0, 3.0]]
+        """
+        return dataclasses.replace(self, data=data)  # type: ignore[type-var]
+
+    def astype(self, dtype: Any) -> Any:
+        """The same matrix in another dtype."""
+        return self.with_data(self.values.astype(dtype))
+
+    # --- products ----------------------------------------------------------------------------------------------------
+
+    def __matmul__(self, other: Any) -> Variable:
+        if isinstance(other, SparseMatrix):
+            hint = "a @ (b @ x) needs no product of two; b.todense() is dense"
+            raise InputError(message("sparse: found two sparse matrices in @, needed one and a dense array", hint=hint))
+        (x, data), dtype = promoted([other, self.values])
+        x, data = cast_variable(x, dtype), cast_variable(data, dtype)
+        if dtype == "bool":
+            raise DtypeError(message("sparse: found bool in @, needed numbers", hint="a.astype(int) has 0 and 1"))
+        if x.type.ndim not in (1, 2):
+            hint = "tg.vmap(lambda x: a @ x)(x) multiplies a batch"
+            raise ShapeError(message(f"sparse: found {x.type} in @, needed a vector or a matrix", hint=hint))
+        if x.type.ndim == 2:
+            return self._times(x, data)
+        return squeeze(self._times(expand_dims_at(x, (-1,)), data), -1)
+
+    def __rmatmul__(self, other: Any) -> Variable:
+        x = as_variable(other)
+        if x.type.ndim == 1:
+            return self.T @ x
+        if x.type.ndim != 2:
+            raise ShapeError(message(f"sparse: found {x.type} in @, needed a vector or a matrix"))
+        return transpose(self.T @ transpose(x))
+
+    # --- elements ----------------------------------------------------------------------------------------------------
+
+    def _at_places(self, other: Any) -> Variable:
+        """A dense operand at the stored places; a scalar as it is."""
+        x = as_variable(other)
+        if not x.type.ndim:
+            return x
+        if x.type.ndim > 2:
+            raise ShapeError(message(f"sparse: found {x.type} beside a matrix, needed at most two axes"))
+        row, column = self.coordinates()
+        whole = broadcast_to(x, self.shape)
+        return Gather((-2, -1))(whole, row, column)  # type: ignore[no-any-return]
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, SparseMatrix):
+            hint = "a * b.todense() has the places of a"
+            raise InputError(message("sparse: found two sparse matrices in *, needed one and a dense array", hint=hint))
+        return self.with_data(multiply(self.values, self._at_places(other)))
+
+    def __rmul__(self, other: Any) -> Any:
+        return self * other
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, SparseMatrix):
+            raise InputError(message("sparse: found a sparse divisor, needed a dense array"))
+        return self.with_data(divide(self.values, self._at_places(other)))
+
+    def __neg__(self) -> Any:
+        return self.with_data(negative(self.values))
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, SparseMatrix):
+            return add(self.todense(), other)
+        (row, column), (other_row, other_column) = self.coordinates(), other.coordinates()
+        whole = self.shape
+        for a, b in zip(whole, other.shape, strict=True):
+            if isinstance(a, int) and isinstance(b, int) and a != b:
+                raise ShapeError(message(f"sparse: found shapes {whole} and {other.shape} in +, needed one"))
+        both, dtype = promoted([self.values, other.values])
+        data = concatenate([cast_variable(v, dtype) for v in both], 0)
+        places = (concatenate([row, other_row], 0), concatenate([column, other_column], 0))
+        return COO(data, *places, *whole)
+
+    def __radd__(self, other: Any) -> Any:
+        return self + other
+
+    def __sub__(self, other: Any) -> Any:
+        return self + (-other if isinstance(other, SparseMatrix) else negative(other))
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    # --- parts and sums ----------------------------------------------------------------------------------------------
+
+    def todense(self) -> Variable:
+        """The matrix with all its elements.
+
+        Example:
+            >>> import tg
+            >>> tg.sparse.coo([1.0, 2.0], [0, 0], [1, 1], (1, 2)).todense().eval().tolist()
+            [[0.0, 3.0]]
+        """
+        row, column = self.coordinates()
+        return Scatter((-2, -1), add)(zeros(self.shape, dtype=self.values.type.dtype), self.values, row, column)  # type: ignore[no-any-return]
+
+    def sum(self, axis: int | None = None) -> Variable:
+        """The sum of all elements, or of those along an axis.
+
+        Shapes:
+            None: (); 0: (columns); 1: (rows)
+        Source:
+            scipy.sparse.csr_array.sum
+        """
+        if axis is None:
+            self.coordinates()
+            return sum_of(self.values)
+        if axis not in (0, 1, -1, -2):
+            raise ShapeError(message(f"sparse: sum: axis: found {axis!r}, needed 0 or 1"))
+        matrix = self.T if axis in (0, -2) else self
+        data = sum_of(expand_dims_at(self.values, (-1,)), axis=-1)  # in the accumulator's dtype
+        return matrix.with_data(data) @ ones((matrix.shape[1],), dtype=data.type.dtype)  # type: ignore[no-any-return]
+
+    def diagonal(self) -> Variable:
+        """The elements on the main diagonal, a vector.
+
+        Source:
+            scipy.sparse.csr_array.diagonal
+        """
+        row, column = self.coordinates()
+        n = minimum(*self.shape)
+        on_it = where(equal(row, column), self.values, np.zeros((), self.dtype))
+        base = zeros((size_value(as_size_variable(n) + 1),), dtype=self.values.type.dtype)
+        place = wrap_index(where(equal(row, column), row, as_size_variable(n)), base.shape[0], "promise")
+        return Scatter((-1,), add)(base, on_it, place)[:-1]  # type: ignore[no-any-return]
+
+    # --- layouts -----------------------------------------------------------------------------------------------------
+
+    def tocoo(self) -> COO:
+        """The same elements in the same order, with the row and the column of each."""
+        return COO(self.values, *self.coordinates(), *self.shape)
+
+    def tocsr(self) -> CSR:
+        """The same elements row by row, those of a row by column."""
+        row, column = self.coordinates()
+        by_column = argsort(column, stable=True)
+        order = by_column[argsort(row[by_column], stable=True)]
+        rows = self.shape[0]
+        counts = zeros((size_value(as_size_variable(rows) + 1),), dtype="int64").at[row + 1].add(1)
+        return CSR(self.values[order], column[order], counts.cumsum(), self.shape[1])
+
+    def tocsc(self) -> CSC:
+        """The same elements column by column, those of a column by row."""
+        return self.T.tocsr().T
+
+
+@final
+@dataclasses.dataclass(frozen=True, eq=False)
+class CSR(SparseMatrix):
+    """A matrix that is stored row by row: the elements of row i are at indptr[i] to indptr[i + 1]."""
+
+    data: Any
+    indices: Any
+    """The column of each element, int32 or int64."""
+    indptr: Any
+    """Where each row begins, and behind the last one the number of elements."""
+    columns: Any
+
+    @property
+    def shape(self) -> tuple[int | Length, int | Length]:
+        """Number of rows and of columns."""
+        return major(self.indptr), length(self.columns)
+
+    @property
+    def T(self) -> CSC:
+        """The transpose, of the same components."""
+        return CSC(self.data, self.indices, self.indptr, self.columns)
+
+    def coordinates(self) -> tuple[Variable, Variable]:
+        """Row and column of each stored element, int64 vectors."""
+        return coordinates(self.indices, self.indptr, self.columns)
+
+    def _times(self, x: Variable, data: Variable) -> Variable:
+        whole = of_length(x, self.columns)
+        return SparseProduct(False)(data, index(self.indices), index(self.indptr), whole)  # type: ignore[no-any-return]
+
+    def __getitem__(self, rows: slice) -> CSR:
+        """Some rows that follow one another: `a[2:5]`."""
+        pointers = sliced(rows, index(self.indptr))
+        first, last = pointers[0], pointers[-1]
+        return CSR(self.values[first:last], index(self.indices)[first:last], pointers - first, self.columns)
+
+
+@final
+@dataclasses.dataclass(frozen=True, eq=False)
+class CSC(SparseMatrix):
+    """A matrix that is stored column by column: the elements of column j are at indptr[j] to indptr[j + 1]."""
+
+    data: Any
+    indices: Any
+    """The row of each element, int32 or int64."""
+    indptr: Any
+    """Where each column begins, and behind the last one the number of elements."""
+    rows: Any
+
+    @property
+    def shape(self) -> tuple[int | Length, int | Length]:
+        """Number of rows and of columns."""
+        return length(self.rows), major(self.indptr)
+
+    @property
+    def T(self) -> CSR:
+        """The transpose, of the same components."""
+        return CSR(self.data, self.indices, self.indptr, self.rows)
+
+    def coordinates(self) -> tuple[Variable, Variable]:
+        """Row and column of each stored element, int64 vectors."""
+        column, row = coordinates(self.indices, self.indptr, self.rows)
+        return row, column
+
+    def _times(self, x: Variable, data: Variable) -> Variable:
+        count = as_size_variable(self.rows)
+        return SparseProduct(True)(data, index(self.indices), index(self.indptr), x, count)  # type: ignore[no-any-return]
+
+
+@final
+@dataclasses.dataclass(frozen=True, eq=False)
+class COO(SparseMatrix):
+    """A matrix of elements in any order, with the row and the column of each."""
+
+    data: Any
+    row: Any
+    col: Any
+    rows: Any
+    columns: Any
+
+    @property
+    def shape(self) -> tuple[int | Length, int | Length]:
+        """Number of rows and of columns."""
+        return length(self.rows), length(self.columns)
+
+    @property
+    def T(self) -> COO:
+        """The transpose, of the same components."""
+        return COO(self.data, self.col, self.row, self.columns, self.rows)
+
+    def coordinates(self) -> tuple[Variable, Variable]:
+        """Row and column of each stored element, int64 vectors."""
+        return inside(self.row, self.rows, "rows"), inside(self.col, self.columns, "columns")
+
+    def _times(self, x: Variable, data: Variable) -> Variable:
+        row, column = self.coordinates()
+        terms = multiply(expand_dims_at(data, (-1,)), Gather((-2,))(of_length(x, self.columns), column))
+        return Scatter((-2,), add)(zeros((self.shape[0], x.shape[-1]), dtype=x.type.dtype), terms, row)  # type: ignore[no-any-return]

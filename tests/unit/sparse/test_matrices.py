@@ -1,0 +1,158 @@
+"""Sparse matrices: structures of components, operators beside dense arrays, layouts, errors; beside scipy.sparse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import tg
+from tg.errors import BoundsError, InputError, ShapeError
+
+DRAWS = np.random.default_rng(0)
+SAMPLE = sparse.random_array((5, 4), density=0.4, format="csr", rng=DRAWS)
+DENSE = SAMPLE.toarray()
+
+
+def values(*results: Any) -> list[Any]:
+    """The values of constant expressions on the reference."""
+    return list(tg.function([], list(results), backend="perform")())
+
+
+@pytest.fixture(params=["csr", "csc", "coo"])
+def matrix(request: Any) -> Any:
+    """The sample in each layout."""
+    return getattr(tg.sparse, request.param)(SAMPLE)
+
+
+def test_products_on_both_sides_and_of_the_transpose(matrix: Any) -> None:
+    x, z, wide, tall = (DRAWS.normal(size=n) for n in (4, 5, (4, 3), (2, 5)))
+    results = values(matrix @ x, matrix @ wide, tg.constant(z) @ matrix, tall @ matrix, matrix.T @ z)
+    wanted = [DENSE @ x, DENSE @ wide, z @ DENSE, tall @ DENSE, z @ DENSE]
+    for result, value in zip(results, wanted, strict=True):
+        np.testing.assert_allclose(result, value, rtol=1e-13)
+
+
+def test_operators_of_elements_keep_the_places(matrix: Any) -> None:
+    x, column = DRAWS.normal(size=(5, 4)), DRAWS.normal(size=(5, 1))
+    for kept, wanted in (
+        (matrix * x, DENSE * x),
+        (x * matrix, DENSE * x),
+        (2 * matrix / 3, DENSE * 2 / 3),
+        (matrix * column, DENSE * column),
+        (-matrix, -DENSE),
+    ):
+        assert type(kept) is type(matrix)
+        assert kept.nnz == SAMPLE.nnz
+        np.testing.assert_allclose(values(kept.todense())[0], wanted, rtol=1e-13)
+
+
+def test_sums_of_two_matrices_and_of_a_matrix_and_an_array(matrix: Any) -> None:
+    x = DRAWS.normal(size=(5, 4))
+    other = tg.sparse.csr(SAMPLE)
+    results = values((matrix + other).todense(), (matrix - other).todense(), matrix + x, x - matrix)
+    for result, wanted in zip(results, (2 * DENSE, 0 * DENSE, DENSE + x, x - DENSE), strict=True):
+        np.testing.assert_allclose(result, wanted, atol=1e-15)
+
+
+def test_layouts_and_scipy_and_back(matrix: Any) -> None:
+    for other in (matrix, matrix.tocsr(), matrix.tocsc(), matrix.tocoo()):
+        np.testing.assert_array_equal(values(other.todense())[0], DENSE)
+    np.testing.assert_array_equal(tg.sparse.to_scipy(matrix).toarray(), DENSE)
+    np.testing.assert_array_equal(values(getattr(tg.sparse, type(matrix).__name__.lower())(DENSE).todense())[0], DENSE)
+
+
+@pytest.mark.parametrize("rows", [slice(1, 4), slice(2), slice(3, None), slice(-2, None), slice(4, 1)])
+def test_slices_of_rows(rows: slice) -> None:
+    np.testing.assert_array_equal(values(tg.sparse.csr(SAMPLE)[rows].todense())[0], DENSE[rows])
+
+
+def test_a_matrix_is_input_and_output_of_a_function() -> None:
+    data, x = tg.vector("data"), tg.vector("x")
+    indices, pointers = (tg.vector(name, dtype="int32") for name in ("indices", "pointers"))
+    a = tg.sparse.csr(data, indices, pointers, (None, tg.scalar("columns", dtype="int64")))
+    cost = tg.sum(tg.tanh(a @ x) ** 2)
+    f = tg.function([a, x], {"transpose": a.T, "slopes": tg.grad(cost, [data, x])}, backend="perform")
+    at = DRAWS.normal(size=4)
+    result = f(tg.sparse.csr(SAMPLE), at)
+    np.testing.assert_array_equal(tg.sparse.to_scipy(result["transpose"]).toarray(), DENSE.T)
+    y = np.tanh(DENSE @ at)
+    dy = 2 * y * (1 - y**2)
+    row, column = SAMPLE.tocoo().coords
+    np.testing.assert_allclose(result["slopes"][0], dy[row] * at[column], rtol=1e-12)
+    np.testing.assert_allclose(result["slopes"][1], dy @ DENSE, rtol=1e-12)
+
+
+def test_second_derivatives_by_values_and_by_the_dense_operand() -> None:
+    data, x = tg.vector("data"), tg.vector("x")
+    a = tg.sparse.csr(SAMPLE).with_data(data)
+    cost = tg.sum((a @ x) ** 3)
+    slopes = tg.concatenate(tg.grad(cost, [data, x]))
+    second = tg.function([data, x], [tg.jacobian(slopes, data), tg.jacobian(slopes, x)], backend="perform")
+    row, column = SAMPLE.tocoo().coords
+    at = np.arange(4.0)
+    dy = np.zeros((5, 12))  # the Jacobian of a @ x by values and by x
+    dy[row, np.arange(8)] = at[column]
+    dy[:, 8:] = DENSE
+    y = DENSE @ at
+    wanted = dy.T @ (6 * y[:, None] * dy)
+    for k, (r, c) in enumerate(zip(row, column, strict=True)):
+        wanted[k, 8 + c] += 3 * y[r] ** 2
+        wanted[8 + c, k] += 3 * y[r] ** 2
+    np.testing.assert_allclose(np.hstack(second(SAMPLE.data, at)), wanted, rtol=1e-12)
+
+
+def test_batches_of_values_of_vectors_and_of_both() -> None:
+    a, x = tg.sparse.csr(SAMPLE), np.arange(8.0).reshape(2, 4)
+    many = np.stack([SAMPLE.data, 3 * SAMPLE.data])
+    both = tg.vmap(lambda data, v: a.with_data(data) @ v)(tg.constant(many), tg.constant(x))
+    of_data = tg.vmap(lambda data: a.with_data(data) @ x[0])(tg.constant(many))
+    of_x = tg.vmap(lambda v: a @ v)(tg.constant(x))
+    results = values(both, of_data, of_x)
+    wanted = ([DENSE @ x[0], 3 * DENSE @ x[1]], [DENSE @ x[0], 3 * DENSE @ x[0]], x @ DENSE.T)
+    for result, value in zip(results, wanted, strict=True):
+        np.testing.assert_allclose(result, value, rtol=1e-13)
+
+
+def test_conjugate_gradients_and_their_derivatives() -> None:
+    p = sparse.csr_array(SAMPLE @ SAMPLE.T + sparse.eye_array(5))
+    data, b = tg.vector("data"), tg.vector("b")
+    solved = tg.sparse.linalg.cg(tg.sparse.csr(p).with_data(data), b, tol=1e-12)
+    cost = tg.sum(solved.x**2)
+    f = tg.function([data, b], [solved.x, solved.converged, *tg.grad(cost, [data, b])], backend="perform")
+    at = DRAWS.normal(size=5)
+    x, converged, of_data, of_b = f(p.data, at)
+    exact = np.linalg.solve(p.toarray(), at)
+    adjoint = np.linalg.solve(p.toarray(), 2 * exact)
+    row, column = p.tocoo().coords
+    assert converged
+    np.testing.assert_allclose(x, exact, rtol=1e-10)
+    np.testing.assert_allclose(of_b, adjoint, rtol=1e-9)
+    np.testing.assert_allclose(of_data, -adjoint[row] * exact[column], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("build", "error", "text"),
+    [
+        (lambda a: a @ a, InputError, "found two sparse matrices in @"),
+        (lambda a: a * a, InputError, "found two sparse matrices in *"),
+        (lambda a: a @ np.ones((4, 2, 2)), ShapeError, "needed a vector or a matrix"),
+        (lambda a: a @ np.ones(3), ShapeError, "rows of the dense operand"),
+        (lambda a: a[::2], InputError, "needed a slice of rows by steps of 1"),
+        (lambda a: a.sum(axis=2), ShapeError, "axis: found 2"),
+        (lambda a: tg.sparse.csr([1.0], [0], [0, 1], (2, 1)), ShapeError, "one more than rows"),
+        (lambda a: tg.sparse.csr([1.0], [0], [0, 1], (1, None)), InputError, "found None beside pointers"),
+        (lambda a: tg.sparse.coo([1.0], [0], [3], (1, 2)).todense().eval(), BoundsError, "index 3 is out of bounds"),
+        (
+            lambda a: tg.sparse.csr([1.0], [-1], [0, 1], (1, 2)).todense().eval(),
+            BoundsError,
+            "index -1 is out of bounds",
+        ),
+    ],
+)
+def test_mistakes_are_told(build: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error) as raised:
+        build(tg.sparse.csr(SAMPLE))
+    assert text in str(raised.value)
