@@ -89,8 +89,8 @@ class GatherWithin(Op):
         return range(1 + len(self.axes), count)
 
     def infer(self, x: TensorType, *rest: Any) -> tuple[TensorType, ...]:
-        """As `Gather`."""
-        return Gather(self.axes).infer(x, *rest[: len(self.axes)])
+        """As `Gather`, of indices of any integer dtype."""
+        return Gather(self.axes).infer(x, *(i.with_dtype("int64") for i in rest[: len(self.axes)]))
 
     def perform(self, x: Array, *rest: Array) -> tuple[Array, ...]:
         """As `Gather`: NumPy too counts negative indices from the end."""
@@ -109,8 +109,8 @@ class ScatterWithin(Op):
         return range(2 + len(self.axes), count)
 
     def infer(self, x: TensorType, v: TensorType, *rest: Any) -> tuple[TensorType, ...]:
-        """As `Scatter`."""
-        return Scatter(self.axes, self.fn).infer(x, v, *rest[: len(self.axes)])
+        """As `Scatter`, of indices of any integer dtype."""
+        return Scatter(self.axes, self.fn).infer(x, v, *(i.with_dtype("int64") for i in rest[: len(self.axes)]))
 
     def perform(self, x: Array, v: Array, *rest: Array) -> tuple[Array, ...]:
         """As `Scatter`."""
