@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 project = "tg"
 author = "the authors of tg"
 version = release = tg.__version__
-extensions = ["myst_parser", "tg_pages"]
+extensions = ["myst_parser", "sphinx_copybutton", "tg_pages"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build", "_ext", "generated/parts"]
 
@@ -20,6 +20,9 @@ html_theme_options = {"navigation_with_keys": True}
 html_static_path = ["_static"]
 html_css_files = ["tg.css"]
 html_show_copyright = False
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,14 +45,22 @@ def test_every_name_of_tg_is_documented(site: Path) -> None:
 
 
 @pytest.mark.xdist_group("docs")
-def test_a_family_page_says_what_the_records_say(site: Path) -> None:
+def test_a_family_page_lists_functions_and_each_has_a_page(site: Path) -> None:
     import tg
 
-    page = (site / "generated/ops/elementwise/trigonometric.html").read_text()
-    entry = page.partition('id="tg.sin"')[2].partition("</dl>")[0]
-    assert tg.sin.doc in entry
-    assert "derivative by x" in entry
-    assert "cos(x)" in entry
+    assert tg.sin.doc in (site / "generated/ops/elementwise/trigonometric.html").read_text()
+    page = (site / "generated/function/tg.sin.html").read_text()
+    assert tg.sin.doc in page.partition('id="tg.sin"')[2].partition("</dl>")[0]
+    assert "<math" in page.partition(">Gradient<")[2].partition(">Accuracy")[0]
+    assert 'class="curve"' in page
+
+
+@pytest.mark.xdist_group("docs")
+def test_no_page_is_large_and_none_loads_from_elsewhere(site: Path) -> None:
+    pages = [page for page in site.rglob("*.html") if page.name not in ("examples.html", "genindex.html")]
+    assert [page.name for page in pages if page.stat().st_size > 300_000] == []
+    loads = re.compile(r"<(?:script|img|link)[^>]*(?:src|href)=\"https?:")
+    assert [page.name for page in pages if loads.search(page.read_text())] == []
 
 
 @pytest.mark.xdist_group("docs")

@@ -36,11 +36,13 @@ def pages() -> dict[str, str]:
         onnx,
         options,
         runs,
+        words,
     )
 
     return {
         **families.pages(),
-        "functions.md": functions.page(),
+        **functions.pages(),
+        "words.md": words.page(),
         "hooks.md": hooks.page(),
         "coverage.md": coverage.page(),
         "commands.md": commands.page(),

@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING
 
 import tg
 from tg import plugin
-from tg.errors import DtypeError
-from tg.types.dtypes import BOOL, COMPLEX, DTYPES, FLOATS, INTEGERS
-from tg_pages.docstring import cell, entry, escaped, myst, sentence, signature, table
-from tg_pages.formula import derivatives, operand_names
+from tg_pages import function_pages
+from tg_pages.docstring import cell, entry, escaped, myst, sentence, table
+from tg_pages.dtypes import loops
+from tg_pages.function_pages import address, function_address
 
 if TYPE_CHECKING:
-    from tg.ops.elementwise.record import ElementwiseFunction
     from tg.ops.family import Family
-
-GROUPS = ((BOOL, (BOOL,)), ("integers", INTEGERS), ("floats", FLOATS), ("complex", COMPLEX))
-ALL = frozenset(DTYPES)
 
 NOTE = """*Dtypes* are the loops: operands of other dtypes are cast to the nearest one, as NumPy does. *Accuracy* is how
 far a backend may be from the exact result, in units of the last place; *cost* is how long it takes where C has vectors,
@@ -44,15 +40,16 @@ array API standard differs, both work. An *elementwise function* is a record of 
 
 
 def pages() -> dict[str, str]:
-    """A page for each family and one that lists them."""
+    """A page for each family, one that lists them, and one for each function."""
     families = [family for family in plugin.registry().families() if not family.is_lowered]
-    return {"ops/index.md": index(families), **{f"ops/{family.path}.md": page(family) for family in families}}
+    own = {f"ops/{family.path}.md": page(family) for family in families}
+    return {"ops/index.md": index(families), **own, **function_pages.pages(families)}
 
 
 def index(families: list[Family]) -> str:
     """The list of families, each with its sentence and its names."""
-    rows = [(f"[{f.path}]({f.path}.md)", cell(about(f)), " ".join(f"`{name}`" for name in names(f))) for f in families]
-    count = len({name for f in families for name in names(f)})
+    rows = [(f"[{f.path}]({f.path}.md)", cell(about(f)), " ".join(links(f))) for f in families]
+    count = len({name for f in families for name in links(f)})
     tree = "\n".join(f.path for f in families)
     return INDEX.format(count=count, table=table(("family", "what", "names"), rows), tree=tree)
 
@@ -67,22 +64,22 @@ def about(family: Family) -> str:
     return ""
 
 
-def names(family: Family) -> list[str]:
-    """What the family adds to the namespace, without further names of the same."""
-    module = f"{family.module}." if family.module else ""
-    return [fn.name for fn in family.elementwise] + [f"{module}{fn.__name__}" for fn in family.functions]
+def links(family: Family) -> list[str]:
+    """Links to what the family adds to the namespace, without further names of the same."""
+    public = [address(fn, family) for fn in family.elementwise if getattr(tg, fn.name) is fn]
+    public += [function_address(fn, family) for fn in family.functions]
+    return [f"[{name.removeprefix('tg.')}](../function/{name}.md)" for name in public]
 
 
 def page(family: Family) -> str:
     """The page of a family."""
     parts = [f"# {family.path.rpartition('/')[2].capitalize()}\n", escaped(about(family)) + "\n"]
     if family.elementwise:
-        entries = [record(fn, family) for fn in family.elementwise]
-        parts += ["## Elementwise functions\n", summary(family), NOTE, *entries]
+        parts += ["## Elementwise functions\n", summary(family), NOTE]
     if family.reductions:
         parts += ["## Reductions\n", REDUCTIONS_NOTE, reductions(family)]
     if family.functions:
-        parts += ["## Functions\n", *(function(fn, family) for fn in family.functions)]
+        parts += ["## Functions\n", functions(family)]
     if family.ops:
         parts += ["## Ops\n", OPS_NOTE, *(entry("class", op_heading(op), myst(op.__doc__ or "")) for op in family.ops)]
     return "\n".join(parts)
@@ -121,70 +118,12 @@ def reductions(family: Family) -> str:
     return table(("", "combined by", "starts from", "another order", "of bool", "of float32 in", "NaN"), rows)
 
 
-def record(fn: ElementwiseFunction, family: Family) -> str:
-    """The entry of an elementwise function."""
-    lines = [escaped(fn.doc), ""]
-    lines += [f"- derivative by {name}: `{text}`" for name, text in derivatives(fn)]
-    if fn.d is None or all(d is None for d in fn.d):
-        lines.append("- no derivative")
-    if fn.d_conj is not None:
-        lines.append("- not analytic: has a derivative by the conjugate as well")
-    if fn.numpy is not None:
-        lines.append(f"- on a variable, `np.{fn.numpy.__name__}` gives the same")
-    lines += also_known(fn, family)
-    return entry("function", f"{address(fn, family)}({', '.join(operand_names(fn.arity))})", "\n".join(lines))
-
-
-def address(fn: ElementwiseFunction, family: Family) -> str:
-    """Where the function stands: in `tg`, unless a function that does more has its name there."""
-    return f"tg.{fn.name}" if getattr(tg, fn.name) is fn else f"tg.ops.{family.path.replace('/', '.')}.{fn.name}"
-
-
-def function(fn: object, family: Family) -> str:
-    """The entry of a function."""
-    body = myst(fn.__doc__ or "") + "\n" + "\n".join(also_known(fn, family))
-    module = f"tg.{family.module}" if family.module else "tg"
-    return entry("function", signature(fn, f"{module}.{fn.__name__}"), body)
-
-
-def also_known(fn: object, family: Family) -> list[str]:
-    """Further names of a function."""
-    found = [f"`tg.{name}`" for name, other in family.aliases if other is fn]
-    return [f"- also called {', '.join(found)}"] if found else []
+def functions(family: Family) -> str:
+    """The table of the functions that are written with ops."""
+    rows = [(f"{{py:func}}`{function_address(fn, family)}`", cell(sentence(fn))) for fn in family.functions]
+    return table(("function", "what"), rows)
 
 
 def op_heading(op: type) -> str:
     """The op with its fields."""
     return f"{op.__module__}.{op.__name__}({', '.join(op.fields)})"
-
-
-def loops(fn: ElementwiseFunction) -> str:
-    """The dtypes for which there is a loop, in words: `floats, complex`, `integers, floats -> bool`."""
-    found: dict[str, list[str]] = {}
-    for dtype in DTYPES:
-        try:
-            operands, result = fn.loop((dtype,) * fn.arity)
-        except DtypeError:
-            continue
-        if dtype in operands:
-            found.setdefault(result, []).append(dtype)
-    if len(found) == 1:
-        ((result, dtypes),) = found.items()
-        return grouped(dtypes) if dtypes == [result] else f"{grouped(dtypes)} -> {result}"
-    same = [result for result, dtypes in found.items() if result in dtypes]
-    texts = [grouped(same)] if same else []
-    for result, dtypes in found.items():
-        others = [dtype for dtype in dtypes if dtype != result]
-        texts += [f"{grouped(others)} -> {result}"] if others else []
-    return "; ".join(texts)
-
-
-def grouped(dtypes: list[str]) -> str:
-    """Dtypes by kind where all of a kind are there."""
-    if set(dtypes) >= ALL:
-        return "all"
-    texts = []
-    for name, members in GROUPS:
-        held = [dtype for dtype in members if dtype in dtypes]
-        texts += [name] if len(held) == len(members) else held
-    return ", ".join(texts)

@@ -145,7 +145,14 @@ class Value:
 class Shared(Variable):
     """A variable with a value; make one with `tg.shared`."""
 
-    __slots__ = ("claim", "default_update", "has", "is_fixed", "patience", "said")
+    __slots__ = {
+        "claim": None,
+        "default_update": "The expression that each function with this variable assigns it, without `updates`.",
+        "has": None,
+        "is_fixed": "Whether it is a snapshot, whose value nobody replaces.",
+        "patience": None,
+        "said": None,
+    }
 
     def __init__(self, type_: TensorType, value: Value, name: str | None, *, is_fixed: bool = False) -> None:
         super().__init__(type_, name=name)

@@ -46,7 +46,7 @@ class RandomStream:
         (True, True)
     """
 
-    __slots__ = ("_numbers", "state")
+    __slots__ = {"_numbers": None, "state": "The shared variable whose value is the key that draws begin with."}
     in_place_of_variables: ClassVar[str] = "rng.key() gives a key, another one at every call of a compiled function"
 
     def __init__(self, seed: Any = None) -> None:

@@ -40,21 +40,21 @@ class Variable(Operators):
     tuple of lengths, which behave as Python ints.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_facts",
-        "_size",
-        "_symbolic",
-        "apply",
-        "assumed",
-        "index",
-        "lengths",
-        "loc",
-        "name",
-        "place",
-        "serial",
-        "type",
-    )
+    __slots__ = {
+        "__weakref__": None,
+        "_facts": None,
+        "_size": None,
+        "_symbolic": None,
+        "apply": "The application of an op whose result this is; None for inputs and constants.",
+        "assumed": "Facts that were assumed of a value of a function graph; unset where none were.",
+        "index": "The place among the results of `apply`.",
+        "lengths": "The lengths of the axes; None stands for one that is this variable's own.",
+        "loc": "The line of the user's program that made the variable; None if it is not known.",
+        "name": "The name in texts, messages and generated code; None for one that has none.",
+        "place": "Of `x[index]` x and the index, for `x[index].set(value)`; None for other variables.",
+        "serial": "The number of the variable: they are numbered as they are made.",
+        "type": "The dtype and the static shape, with None for each length known at run time only.",
+    }
     type: TensorType
     lengths: tuple[int | Length | None, ...]  # None: an atom of this variable's own
     _symbolic: TensorType | weakref.ref[TensorType] | None  # weak where an atom in it keeps the variable alive

@@ -1,0 +1,68 @@
+"""`Is there …?`: names of other libraries, and what does the same in tg, from the tables that errors answer with."""
+
+from __future__ import annotations
+
+import functools
+import re
+from itertools import groupby
+
+from tg import keywords, words
+from tg_pages.docstring import cell, table
+
+INTRO = """# Is there …?
+
+Names of NumPy, SciPy, PyTorch, JAX, Optax, TensorFlow and PyTensor that have another name in tg, and the program that
+does the same. `tg.NAME` of any of them raises an error that says it too. Names that are the same, such as `dropout`,
+`softmax` or `einsum`, are not here: [the list of functions](ops/index.md) has them.
+
+By subject: [convolutions, attention, dropout, transformers](../networks.md), [training and
+optimizers](../training.md), [splines and differential equations](../differential_equations.md), [minimizers and
+roots](../solvers.md), [models of ONNX](../onnx_reading.md), [random numbers](../random.md),
+[distributions](../distributions.md), [several devices](../devices.md), [quantised weights](../quantised.md).
+
+"""
+LATER = """## Not yet
+
+What tg does not have, and what helps until then.
+
+"""
+KEYWORDS = """## Keywords
+
+Arguments that have another name here: the error of a call with one of these names the right one.
+
+"""
+CALL = re.compile(r"`(tg(?:\.\w+)+)\((?!.*\btg\.(?!random\.key))[^`]*\)`")
+
+
+def page() -> str:
+    """The page."""
+    rows = [(name, text) for names, text in words.ELSEWHERE for name in names.split()]
+    rows.sort(key=lambda row: (row[0].lower(), row[0]))
+    parts = [INTRO]
+    for letter, group in groupby(rows, key=lambda row: row[0].strip("_")[0].upper()):
+        parts += [f"## {letter}\n", table(("name", "in tg"), [line(*row) for row in group])]
+    later = [(name, text) for names, text in words.LATER for name in names.split()]
+    parts += [LATER, table(("name", "until then"), [line(*row) for row in later])]
+    others = [(f"`{here}`", ", ".join(f"`{name}`" for name in names.split())) for here, names in keywords.ELSEWHERE]
+    return "\n".join([*parts, KEYWORDS, table(("in tg", "elsewhere"), others)])
+
+
+def line(name: str, text: str) -> tuple[str, str]:
+    """A name, and its text."""
+    return f"`{name}`", cell(text.replace("{name}", name))
+
+
+@functools.cache
+def _names() -> dict[str, list[str]]:
+    """For each function of tg the names of a row that is one call of it."""
+    by_function: dict[str, list[str]] = {}
+    for names, text in words.ELSEWHERE:
+        for name in names.split():
+            if call := CALL.fullmatch(text.replace("{name}", name)):
+                by_function.setdefault(call[1], []).append(name)
+    return by_function
+
+
+def elsewhere(address: str) -> list[str]:
+    """Names that other libraries have for a function of tg."""
+    return [name for name in _names().get(address, []) if name != address.rpartition(".")[2]]
