@@ -307,7 +307,6 @@ from tg.variables.constructors import tensor as tensor
 from tg.variables.constructors import vector as vector
 from tg.variables.conversion import as_variable as as_variable
 from tg.variables.conversion import constant as constant
-from tg.viewer.view import view as view
 from tg.variables.kinds import can_cast as can_cast
 from tg.variables.kinds import finfo as finfo
 from tg.variables.kinds import iinfo as iinfo
@@ -316,6 +315,7 @@ from tg.variables.kinds import isdtype as isdtype
 from tg.variables.kinds import isrealobj as isrealobj
 from tg.variables.kinds import promote_types as promote_types
 from tg.variables.kinds import result_type as result_type
+from tg.viewer.view import view as view
 from tg.types.names import bool as bool
 from tg.types.names import int8 as int8
 from tg.types.names import int16 as int16

@@ -216,7 +216,7 @@ def test_view_writes_a_page_for_each_function_of_a_script(capsys: pytest.Capture
     script, out = tmp_path / "script.py", tmp_path / "pages"
     script.write_text(SCRIPT)
     found = asked(capsys, "view", str(script), "--out", str(out))
-    assert [row["function"] for row in found] == ["first", "second"]
+    assert [row["name"] for row in found] == ["first", "second"]
     assert all("first = tg.function([x], tg.exp(x)" in Path(row["path"]).read_text() for row in found)
     assert main(["view", str(script), "second", "--out", str(tmp_path)]) == 0
     assert "second on perform" in capsys.readouterr().out
@@ -228,9 +228,9 @@ def test_view_names_what_a_script_lacks(capsys: pytest.CaptureFixture[str], tmp_
     script.write_text(SCRIPT)
     assert main(["view", str(script), "third"]) == 1
     told = capsys.readouterr().err
-    assert "found no function 'third'" in told
+    assert "found no program 'third'" in told
     assert "first, second" in told
     script.write_text("x = 3\n")
     assert main(["view", str(script)]) == 1
-    assert "found no function of tg.function" in capsys.readouterr().err
+    assert "found no program under a name" in capsys.readouterr().err
     assert main(["view", str(tmp_path / "nothing.py")]) == 1
