@@ -8,6 +8,7 @@ not functions: for these it says what they take.
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 from pathlib import Path
 from types import ModuleType
@@ -16,13 +17,14 @@ from typing import Any, Final
 import tg
 import tg.backend
 from tg.functions.backends import backend
+from tg.ops.elementwise.operands import operand_names
 from tg.ops.elementwise.record import ElementwiseFunction
 from tg.types.names import CONSTANTS
 
 STUB: Final = Path(tg.__file__).with_suffix(".pyi")
 SURFACE: Final = STUB.with_name("backend.pyi")
+WIDTH: Final = 120  # of a line, as ruff has it
 HEAD: Final = "# Where each name comes from: written by `make stub`."
-OPERANDS: Final = "xyz"
 
 
 def stub() -> str:
@@ -70,12 +72,14 @@ def is_record(value: Any) -> bool:
 
 def home(value: Any) -> str:
     """The module from which a name can be imported."""
-    module: str = value.__module__
-    assert getattr(importlib.import_module(module), value.__name__) is value
+    original = inspect.unwrap(value)
+    module: str = original.__module__
+    assert inspect.unwrap(getattr(importlib.import_module(module), original.__name__)) is original
     return module
 
 
 def record(fn: ElementwiseFunction) -> str:
     """What an elementwise function takes and gives."""
-    operands = ", ".join(f"{name}: Any" for name in OPERANDS[: fn.arity])
-    return f"def {fn.name}({operands}, /) -> Variable: ..."
+    operands = ", ".join(f"{name}: Any" for name in operand_names(fn))
+    line = f"def {fn.name}({operands}, /) -> Variable: ..."
+    return line if len(line) <= WIDTH else f"def {fn.name}(\n    {operands}, /\n) -> Variable: ..."

@@ -2,60 +2,29 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.util
-import pickle
-import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
-import scipy
 
 import tg
+from tests.hints import codes, run
 from tg import words
-from tg.functions.shared import Shared
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ROWS = [names.split() for names, _ in (*words.ELSEWHERE, *words.LATER)]
 NAMES = [name for row in ROWS for name in row]
 
 
-def setting() -> tuple[dict[str, Any], dict[Any, Any]]:
-    """The names that the code of the table may use, and the values of those that are inputs."""
-    x, y, s, m = tg.vector("x"), tg.vector("y"), tg.scalar("s"), tg.matrix("m")
-    w, u = tg.vector("w", shape=(3,)), tg.vector("u", shape=(3,))
-    i, k, mask = tg.vector("i", "int64"), tg.scalar("k", "int64"), tg.vector("mask", "bool")
-    values = {x: [1.0, 2.0], y: [0.5, 3.0], s: 0.5, m: [[2.0, 1.0], [1.0, 3.0]], w: [1.0, 2.0, 3.0], u: [3.0, 1.0, 2.0]}
-    values |= {i: [1, 0], k: 0, mask: [True, False]}
-    state = tg.shared(0.5, "state")
-    names = {v.name: v for v in values} | {"state": state, "cost": tg.sum((x - 1) ** 2)}
-    names |= {"loss": tg.sum(x * state), "f": lambda v: v, "rng": np.random.default_rng(0)}
-    return names | {"tg": tg, "np": np, "scipy": scipy, "pickle": pickle}, values
-
-
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
-def test_what_is_said_instead_of_a_name_works(row: list[str]) -> None:
-    codes = [code for name in row for code in re.findall(r"`([^`]+)`", said(name))]
-    assert codes
-    for code in dict.fromkeys(codes):
-        names, values = setting()
-        try:
-            ast.parse(code, mode="eval")
-        except SyntaxError:
-            exec(code, names)
-            continue
-        found = eval(code, names)
-        for v in found if isinstance(found, tuple) else (found,):
-            needed = inputs_of(v) if isinstance(v, tg.Variable) else set()
-            if needed and needed <= values.keys():
-                tg.evaluate(v, {x: values[x] for x in needed})
-
-
-def inputs_of(v: Any) -> set[Any]:
-    """The inputs of an expression."""
-    if not v.inputs:
-        return set() if isinstance(v, tg.Constant | Shared) else {v}
-    return set().union(*map(inputs_of, v.inputs))
+def test_what_is_said_instead_of_a_name_works(row: list[str], dtype: str, tmp_path: Path) -> None:
+    said_codes = [code for name in row for code in codes(said(name))]
+    assert said_codes
+    for code in dict.fromkeys(said_codes):
+        run(code, dtype, tmp_path)
 
 
 def said(name: str) -> str:

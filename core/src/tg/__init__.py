@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import importlib
 import sys
+from types import FunctionType
 from typing import Any
 
 if sys.platform == "win32":  # locks, forks and the owners of files are those of POSIX
@@ -115,7 +116,7 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is not None:
         module = importlib.import_module(home)
-        value = module if home == f"{__name__}.{name}" else getattr(module, name)
+        value = module if home == f"{__name__}.{name}" else _told(getattr(module, name))
         globals()[name] = value
         return value
     if name == "__all__":
@@ -126,8 +127,8 @@ def __getattr__(name: str) -> Any:
 
     for names in (NAMES, INTERNAL):
         if name in names:
-            globals()[name] = names[name]
-            return names[name]
+            value = globals()[name] = _told(names[name])
+            return value
     try:
         return importlib.import_module(f"tg.{name}")
     except ModuleNotFoundError as error:
@@ -144,6 +145,13 @@ def __array_namespace_info__() -> Any:
     from tg.variables.kinds import ArrayNamespaceInfo
 
     return ArrayNamespaceInfo()
+
+
+def _told(value: Any) -> Any:
+    """A public value; a function as one that tells of keywords which it does not take."""
+    from tg.keywords import explained
+
+    return explained(value, __name__) if type(value) is FunctionType else value
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 # contextlib runs tg's context managers, importlib its modules; what the last two do with a variable is done where the
 # user called them
 _PACKAGES = {"tg", "pluggy", "contextlib", "importlib", "numpy", "scipy"}
-_PROTOCOL = "tg.graph.operators"  # whose methods and operators call the functions of ops
+_PROTOCOL = {"tg.graph.operators", "tg.keywords"}  # whose methods, operators and wrappers call the functions of ops
 _PROGRAMS = {"tg.demo."}  # in those packages: modules whose lines are a user's all the same
 
 
@@ -48,7 +48,7 @@ def outside() -> FrameType | None:
 def is_direct() -> bool:
     """Whether a line outside tg has called the function of an op itself, by its name, an operator or a method."""
     frame = sys._getframe(2)
-    while frame.f_globals.get("__name__") == _PROTOCOL and frame.f_back is not None:
+    while frame.f_globals.get("__name__") in _PROTOCOL and frame.f_back is not None:
         frame = frame.f_back
     return not is_inside(frame.f_globals.get("__name__", ""))
 

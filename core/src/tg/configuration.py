@@ -11,16 +11,25 @@ import difflib
 import functools
 import os
 from contextvars import ContextVar, Token
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypedDict, Unpack, final, get_args
 
 from tg.callers import warn
-from tg.errors import OptionError, message
+from tg.errors import InputError, OptionError, message
+from tg.members import missing
 
-MODES = ("default", "strict", "finite", "off", "debug")
-COMPILES = ("now", "background")
-CHECKPOINTINGS = ("none", "layers", "sqrt")
-DTYPES = (None, "float16", "bfloat16", "float32", "float64")
-PROMOTIONS = ("numpy", "warn", "strict")
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Mode = Literal["default", "strict", "finite", "off", "debug"]
+Compile = Literal["now", "background"]
+Checkpointing = Literal["none", "layers", "sqrt"]
+FloatDtype = Literal["float16", "bfloat16", "float32", "float64"]
+Promotion = Literal["numpy", "warn", "strict"]
+MODES: Final[tuple[str, ...]] = get_args(Mode)
+COMPILES: Final[tuple[str, ...]] = get_args(Compile)
+CHECKPOINTINGS: Final[tuple[str, ...]] = get_args(Checkpointing)
+DTYPES: Final[tuple[str | None, ...]] = (None, *get_args(FloatDtype))
+PROMOTIONS: Final[tuple[str, ...]] = get_args(Promotion)
 VALUES: Final[dict[str, tuple[str | None, ...]]] = {
     "mode": MODES,
     "compile": COMPILES,
@@ -103,23 +112,86 @@ class _Block(contextlib.ContextDecorator, contextlib.AbstractContextManager[Conf
             warn(message(text, hint=hint), RuntimeWarning)
 
 
-def config(**changes: Any) -> contextlib.AbstractContextManager[Config]:
-    """Change the configuration for the functions made inside a `with` block.
+class Changes(TypedDict, total=False):
+    """The arguments of `tg.config`, for type checkers: the fields of `Config`."""
 
-    It changes nothing by itself, and warns where it is called without one.
+    backend: str
+    mode: Mode
+    exclude: str | Iterable[str]
+    nan_guard: bool
+    compile: Compile
+    remember: bool
+    dtype: FloatDtype | None
+    promotion: Promotion
+    checkpointing: Checkpointing
+    specializations: int
 
-    Raises:
-        OptionError: a name that is not a field of `Config`, or a value the field cannot have.
-    Example:
-        >>> import tg
-        >>> with tg.config(backend="perform"):
-        ...     x = tg.scalar("x")
-        ...     f = tg.function([x], x + 1)
-        >>> f.backend
-        'perform'
-    """
-    _replace(Config(), changes)
-    return _Block(changes)
+
+if TYPE_CHECKING:
+    _Fields = Config  # what `tg.config` has can be read, and not assigned
+else:
+    _Fields = object
+
+
+@final
+class Configure(_Fields):
+    """The function `tg.config`. Its attributes are the fields of the configuration in force, to be read."""
+
+    __slots__ = ()
+    __name__ = "config"
+
+    def __init__(self) -> None:
+        """Make it: it has nothing of its own."""
+
+    def __call__(self, **changes: Unpack[Changes]) -> contextlib.AbstractContextManager[Config]:
+        """Change the configuration for the functions made inside a `with` block.
+
+        It changes nothing by itself, and warns where it is called without one. As attributes, `tg.config.backend`, the
+        fields can be read; they cannot be assigned.
+
+        Raises:
+            OptionError: a name that is not a field of `Config`, or a value the field cannot have.
+        Example:
+            >>> import tg
+            >>> with tg.config(backend="perform"):
+            ...     x = tg.scalar("x")
+            ...     f = tg.function([x], x + 1)
+            >>> f.backend
+            'perform'
+            >>> tg.config.mode
+            'default'
+        """
+        _replace(Config(), dict(changes))
+        return _Block(dict(changes))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _names():
+            return getattr(current(), name)
+        raise missing(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        _replace(Config(), {name: value})  # a name that is no option is told first
+        hint = f"with tg.config({name}={value!r}): …, or TG_{name.upper()} in the environment of the process"
+        raise InputError(message(f"config: found an assignment of {name}, needed a `with` block", hint=hint))
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise InputError(message(f"config: found a deletion of {name}, needed a `with` block that ends"))
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *_names()})
+
+    def __repr__(self) -> str:
+        return f"<tg.config: {current()}>"
+
+    def __reduce__(self) -> str:
+        return "config"
+
+
+def _names() -> list[str]:
+    return [field.name for field in dataclasses.fields(Config)]
+
+
+config: Final = Configure()
 
 
 def _replace(base: Config, changes: dict[str, Any]) -> Config:

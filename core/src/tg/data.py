@@ -15,13 +15,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
 
+import tg
 from tg.errors import InputError, ShapeError, message
 from tg.functions.make import evaluate
+from tg.keywords import explain
 from tg.ops.random.integers import permutation
 from tg.ops.random.keys import fold_in
 from tg.ops.random.parameters import packed_key
 from tg.variables.conversion import as_variable
 from tg.variables.structure import flatten, short
+from tg.words import unknown_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -218,3 +221,11 @@ def _ahead(batches: Iterator[Any], most: int) -> Iterator[Any]:
             yield item
     finally:
         is_over.set()
+
+
+explain(globals(), __all__)
+
+
+def __getattr__(name: str) -> Any:
+    text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
+    raise AttributeError(text, name=name)

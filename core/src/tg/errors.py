@@ -71,6 +71,8 @@ class RangeError(TgError, OverflowError):
 class SymbolicError(TgError, TypeError):
     """A value was asked of a variable that has none until the compiled function runs."""
 
+    is_of_length = False  # whether it was a length, which static shapes say
+
 
 class NotDifferentiable(TgError, TypeError):  # noqa: N818 (reads as the fact it states)
     """A derivative that does not exist: of a cost that is no real scalar, by integers, through an op without one."""

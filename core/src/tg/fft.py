@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tg
+from tg.keywords import explain
 from tg.ops.transforms import (
     fft,
     fft2,
@@ -25,7 +26,7 @@ from tg.ops.transforms import (
     rfftfreq,
     rfftn,
 )
-from tg.words import unknown_in
+from tg.words import no_function, unknown_in
 
 __all__ = [
     "fft",
@@ -47,6 +48,9 @@ __all__ = [
     "rfftfreq",
     "rfftn",
 ]
+
+explain(globals(), __all__)
+no_function(__name__)
 
 
 def __getattr__(name: str) -> Any:

@@ -21,12 +21,67 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 F = TypeVar("F", bound="Callable[..., Any]")
+K = TypeVar("K")
 
 NEAR: Final = 0.8  # how much of a name a guess has to share, as difflib counts: `learning_rat`
 
-ELSEWHERE: Final = (  # a name here, and what PyTorch, JAX, Flax, Optax, Keras and SciPy call it
-    ("axis", "dim dims batch_first time_major"),
-    ("axes", "dim dims axis reduction_axes normalized_shape"),
+ELSEWHERE: Final = (  # a name here, and those of NumPy, SciPy, PyTorch, JAX, Flax, Optax, PyTensor, TensorFlow, Keras
+    ("axis", "dim dims axes batch_first time_major"),
+    ("axes", "dim dims axis reduction_axes normalized_shape perm permutation"),
+    ("axis1", "dim0 dim1"),
+    ("axis2", "dim1 dim2"),
+    ("keepdims", "keepdim keep_dims"),
+    ("dtype", "type output_dtype out_type preferred_element_type"),
+    # making functions, derivatives
+    ("backend", "device target engine platform"),
+    ("outputs", "output y fn f"),
+    ("inputs", "params args"),
+    ("mode", "optimize optimizer linker"),
+    ("on_unused_input", "on_unused"),
+    ("donate", "donate_argnums donate_argnames"),
+    ("static_argnames", "static static_args"),
+    ("checkpointing", "remat checkpoint"),
+    ("cost", "loss objective outputs"),
+    ("wrt", "argnums inputs sources argnum xs"),
+    ("disconnected", "disconnected_inputs allow_unused unconnected_gradients return_disconnected"),
+    ("tangents", "eval_points v"),
+    ("cotangents", "grad_outputs output_gradients v"),
+    ("in_axes", "in_dims"),
+    ("out_axes", "out_dims"),
+    # loops and branches
+    ("init", "init_val initial carry initializer outputs_info loop_vars"),
+    ("xs", "elems sequences inputs"),
+    ("length", "n_steps size"),
+    ("reverse", "go_backwards"),
+    ("body", "body_fun body_fn fn"),
+    ("cond", "cond_fun cond_fn"),
+    ("max_steps", "maximum_iterations"),
+    ("then", "true_fun true_fn then_branch"),
+    ("otherwise", "false_fun false_fn else_branch"),
+    ("pred", "condition predicate"),
+    # arrays
+    ("initial", "start init_value"),
+    ("fill_value", "value fill"),
+    ("num", "steps n"),
+    ("indices", "idx ind"),
+    ("reps", "repeats multiples"),
+    ("offset", "diagonal k"),
+    ("k", "diagonal"),
+    ("decimals", "digits ndigits"),
+    ("min", "a_min x_min clip_value_min"),
+    ("max", "a_max x_max clip_value_max"),
+    ("full_matrices", "some"),
+    ("bc_type", "bc boundary"),
+    ("UPLO", "uplo lower"),
+    ("ddof", "unbiased"),
+    ("condition", "cond mask"),
+    ("seed", "random_state rng"),
+    # random numbers
+    ("shape", "size sample_shape output_shape newshape new_shape target_shape"),
+    ("loc", "mean mu location"),
+    ("scale", "std sigma stddev sd"),
+    ("low", "minval a lower"),
+    ("high", "maxval b upper"),
     ("eps", "epsilon eps_"),
     ("bias", "use_bias"),
     ("layout", "data_format channels_last data_layout"),
@@ -52,7 +107,7 @@ ELSEWHERE: Final = (  # a name here, and what PyTorch, JAX, Flax, Optax, Keras a
     ("method", "mode interpolation"),
     # calls
     ("x", "input inputs operand a"),
-    ("q", "query"),
+    ("q", "query quantile"),
     ("k", "key"),
     ("v", "value"),
     ("w", "weight filters kernel"),
@@ -60,7 +115,7 @@ ELSEWHERE: Final = (  # a name here, and what PyTorch, JAX, Flax, Optax, Keras a
     ("mask", "attn_mask key_padding_mask attention_mask src_mask bias"),
     ("state", "h0 hx initial_state initial_carry"),
     ("lengths", "seq_lengths sequence_length"),
-    ("key", "rng rngs prng_key generator"),
+    ("key", "rng rngs prng_key generator random_state"),
     ("training", "train is_training deterministic inference"),
     ("mean", "running_mean"),
     ("var", "running_var"),
@@ -96,44 +151,107 @@ ELSEWHERE: Final = (  # a name here, and what PyTorch, JAX, Flax, Optax, Keras a
     ("tol", "rtol gtol xtol tolerance"),
 )
 
+INSTEAD: Final = (  # keywords that stand for something that has another form here: of which functions, all for *
+    ("function jit", "profile", "`f.profile([1.0, 2.0])` times the parts of a call"),
+    ("function jit", "allow_input_downcast", "`f(np.ones(2).astype(x.dtype))` converts on purpose"),
+    ("function", "no_default_updates", "`tg.function([x], x, updates={state: state})` keeps a value"),
+    ("function", "accept_inplace rebuild_strict trust_input", "`tg.function([x], x)` needs no such option"),
+    ("function", "static_argnums static_argnames",
+     "`tg.jit(lambda v, n: v * n, static_argnames=['n'])` has such arguments"),
+    ("function", "static_shapes", '`tg.function([w], w)`, of inputs with a shape: `tg.vector("w", shape=(3,))`'),
+    ("jit", "inline keep_unused abstracted_axes in_shardings out_shardings fullgraph dynamic options input_signature",
+     "`tg.jit(tg.exp)` needs no such option"),
+    ("jit", "donate donate_argnums updates givens", "tg.function has it: `tg.function([x], tg.exp(x), donate=[x])`"),
+    ("grad value_and_grad vjp jvp jacobian hessian", "create_graph retain_graph materialize_grads is_grads_batched",
+     "gradients are expressions: `tg.grad(tg.sum(tg.grad(cost, x)), x)`"),
+    ("grad value_and_grad", "has_aux",
+     "other results are beside it: `tg.function([x], [tg.grad(cost, x), tg.exp(x)])`"),
+    ("grad value_and_grad", "grad_outputs", "`tg.vjp(x * s, x, y)`"),
+    ("scan map fori_loop while_loop reduce", "non_sequences args shared loop_vars operand",
+     "what a step uses is captured as it is: `tg.scan(lambda c, v: (c + s * v, c), s, x)`"),
+    ("scan map fori_loop while_loop", "unroll parallel_iterations strict swap_memory back_prop infer_shape",
+     "`tg.scan(lambda c, v: (c + v, c), s, x)` needs no such option"),
+    ("scan", "truncate_gradient", "`tg.scan(lambda c, v: (tg.stop_gradient(c) + v, c), s, x)`"),
+    ("cond switch", "operand inputs", "operands follow the functions: `tg.cond(s > 0, tg.exp, tg.sqrt, x)`"),
+    ("vmap", "axis_name axis_size spmd_axis_name randomness chunk_size", "`tg.vmap(tg.sum)(m)` needs no such option"),
+    ("get_value", "borrow return_internal_type", "it is a copy: `state.get_value()`"),
+    ("set_value", "borrow", "it is copied: `state.set_value(1.5)`"),
+    ("shared", "borrow allow_downcast strict broadcastable", "its dtype is said: `tg.shared(1.5, dtype=x.dtype)`"),
+    ("*", "out", "results are new variables: `y = tg.exp(x)`"),
+    ("*", "where", "`tg.where(mask, tg.exp(x), x)`"),
+    ("*", "dtype out_type", '`tg.exp(x.astype("float32"))`'),
+    ("*", "axis", "it works element by element; along an axis `tg.max(m, axis=0)`"),
+    ("*", "casting subok order signature like", "`tg.exp(x)` needs no such option"),
+    ("*", "inplace", "variables are immutable: `x = tg.exp(x)`"),
+    ("*", "requires_grad", "any input can be asked for: `tg.grad(cost, x)`"),
+    ("*", "device pin_memory memory_format sharding", 'where it runs, a backend says: `tg.backend("perform")`'),
+    ("*", "name", 'inputs have names: `tg.vector("x")`'),
+    ("*", "precision preferred_element_type", 'backends have options: `tg.function([x], x, backend="perform")`'),
+    ("*", "broadcastable", '`tg.matrix("m", shape=(1, None))`'),
+)  # fmt: skip
+
 REST: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 UNKNOWN: Final = re.compile(r"got an unexpected keyword argument '(\w+)'")
 
 
 def explain(names: dict[str, Any], public: Iterable[str]) -> None:
-    """Functions of a module, put in place of those by which it got them, that tell of keywords as `instead` does.
+    """Functions and classes of a module that tell of keywords as `instead` does, in place of those which it imported.
 
     Args:
         names: those of the module, which keeps everything else.
         public: which to put.
     """
-    wrappers: dict[int, Any] = {}
     for name in public:
         f = names[name]
-        if type(f) is FunctionType and not hasattr(f, "__wrapped__"):
-            if id(f) not in wrappers:
-                wrappers[id(f)] = explained(f)
-                wrappers[id(f)].__module__ = names["__name__"]  # where pickle finds it
-            names[name] = wrappers[id(f)]
+        if type(f) is FunctionType:
+            names[name] = explained(f, names["__name__"])
+        elif isinstance(f, type) and type(f.__dict__.get("__init__")) is FunctionType:
+            f.__init__ = explained(f.__init__)  # type: ignore[misc]
 
 
-def explained(f: F) -> F:
-    """A function that tells of keywords as `instead` does; those that several modules have are made so where they are.
+def with_told_methods(kind: type[K]) -> type[K]:
+    """A class whose public methods tell of keywords as `instead` does."""
+    for name, f in list(vars(kind).items()):
+        if type(f) is FunctionType and not name.startswith("_"):
+            setattr(kind, name, explained(f))
+    return kind
+
+
+def explained(f: F, module: str | None = None) -> F:
+    """A function that tells of keywords as `instead` does; the same one wherever it is asked of the same function.
 
     So `tg.nn.softmax` is `tg.softmax`.
+
+    Args:
+        module: which module has it, where pickle is to find it; None for the one that defines it.
     """
+    if f.__code__ is _CODE:
+        return f
+    if f not in _WRAPPERS:
+        _WRAPPERS[f] = _explained(f)
+        if module is not None:
+            _WRAPPERS[f].__module__ = module
+    return _WRAPPERS[f]  # type: ignore[no-any-return]
+
+
+def _explained(f: Callable[..., Any]) -> Any:
+    what = f.__name__ if f.__name__ != "__init__" else f.__qualname__.split(".")[-2]
 
     @functools.wraps(f)
     def called(*args: Any, **kwargs: Any) -> Any:
         try:
             return f(*args, **kwargs)
         except TypeError as error:
-            told = instead(f.__name__, [f], kwargs, error)
+            told = instead(what, [f], kwargs, error)
             if told is None:
                 raise
             raise told from None
 
-    return called  # type: ignore[return-value]
+    return called
+
+
+_WRAPPERS: Final[dict[Any, Any]] = {}
+_CODE: Final = _explained(len).__code__
 
 
 def instead(
@@ -154,8 +272,21 @@ def instead(
     if name in own:  # what it calls does not take it
         return None
     right = [here for here, others in ELSEWHERE if here in own and name in others.split()]
-    right += difflib.get_close_matches(name, own, 1, NEAR)
-    return InputError(message(f"{what}: keyword: found {name}, needed {right[0]}")) if right else None
+    hint = None if right else without_counterpart(what, name)
+    right += [] if hint else difflib.get_close_matches(name, own, 1, NEAR)
+    if not right and hint is None:
+        return None
+    return InputError(
+        message(f"{what}: keyword: found {name}, needed {right[0] if right else ', '.join(own)}", hint=hint)
+    )
+
+
+def without_counterpart(what: str, keyword: str) -> str | None:
+    """Advice on a keyword for which a function has no other name; None where there is none."""
+    for functions, keywords, text in INSTEAD:
+        if keyword in keywords.split() and (functions == "*" or what in functions.split()):
+            return text
+    return None
 
 
 def _keywords(f: Callable[..., Any]) -> list[str]:

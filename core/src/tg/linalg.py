@@ -6,6 +6,7 @@ from typing import Any
 
 import tg
 from tg.errors import LinAlgError
+from tg.keywords import explain
 from tg.ops.contraction import kron, matmul, outer, tensordot, vecdot
 from tg.ops.joining import block_diag
 from tg.ops.linalg.banded import solve_banded, solveh_banded
@@ -81,6 +82,8 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+explain(globals(), __all__)
 
 
 def __getattr__(name: str) -> Any:

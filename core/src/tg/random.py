@@ -13,6 +13,7 @@ from typing import Any
 
 import tg
 from tg.functions.streams import RandomStream
+from tg.keywords import explain
 from tg.ops.random.continuous import (
     bernoulli,
     cauchy,
@@ -74,7 +75,7 @@ from tg.ops.random.vectors import (
     multinomial,
     multivariate_normal,
 )
-from tg.words import unknown_in
+from tg.words import no_function, unknown_in
 
 __all__ = [
     "RandomStream",
@@ -126,6 +127,9 @@ __all__ = [
     "wald",
     "weibull",
 ]
+
+explain(globals(), __all__)
+no_function(__name__)
 
 
 def __getattr__(name: str) -> Any:

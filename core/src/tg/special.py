@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import tg
+from tg.keywords import explain
 from tg.ops.elementwise.exponential import logit, xlog1py, xlogy
 from tg.ops.elementwise.exponential import sigmoid as expit
 from tg.ops.elementwise.special.bessel import i0, i0e, i1, i1e, j0, j1
@@ -84,6 +85,8 @@ __all__ = [
     "xlogy",
     "zeta",
 ]
+
+explain(globals(), __all__)
 
 
 def __getattr__(name: str) -> Any:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import tg
 from tg.errors import InputError, message
 from tg.graph.nodes import Variable
+from tg.keywords import explain
 from tg.variables import structure as structures
 from tg.variables.conversion import NO_ARRAY, array_hint
 from tg.variables.dlpack import as_numpy, namespace, to_library
 from tg.variables.structure import Structure, short
+from tg.words import unknown_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -144,3 +147,11 @@ def _moved(path: str, leaf: Any, library: Any, copy: bool | None) -> Any:
     except NO_ARRAY as error:
         raise InputError(message(text, hint=array_hint(leaf))) from error
     return to_library(array, library, copy=copy)
+
+
+explain(globals(), __all__)
+
+
+def __getattr__(name: str) -> Any:
+    text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
+    raise AttributeError(text, name=name)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import difflib
 import functools
-from typing import TYPE_CHECKING, Final
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Final, NoReturn
 
-from tg.errors import message
+from tg.errors import InputError, message
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -65,7 +67,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("In Param", "`tg.function([x, s], x * s, defaults={s: 0.5})`"),
     ("clone_replace graph_replace", "`tg.function([y], tg.exp(x), givens={x: y})`"),
     ("dprint debugprint pprint pp make_jaxpr", "`tg.print(tg.exp(x))`"),
-    ("block_until_ready device_get", "calls are not asynchronous: `tg.function([x], x)(np.ones(3))` is there"),
+    ("block_until_ready device_get", "calls are not asynchronous: `tg.function([x], x)(np.ones(3, x.dtype))` is there"),
     ("no_grad enable_grad inference_mode set_grad_enabled", "gradients are computed where `tg.grad(cost, x)` asks"),
     ("errstate seterr debug_nans", "`tg.function([x], x, nan_guard=True)`"),
     ("pure_callback io_callback as_op wrap_py numpy_callback", "`tg.wrap(np.sort, infer=lambda x: x)`"),
@@ -99,8 +101,8 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("modf", "`(x - tg.trunc(x), tg.trunc(x))`"),
     ("fmod", "`x - y * tg.trunc(x / y)`, but for its rounding; `x % y` has the sign of y"),
     ("float_power", '`x.astype("float64") ** y`'),
-    ("ldexp", "`x * 2.0**i`"),
-    ("logaddexp2", "`tg.logaddexp(x * np.log(2), y * np.log(2)) / np.log(2)`"),
+    ("ldexp", "`x * tg.exp2(i.astype(x.dtype))`"),
+    ("logaddexp2", "`tg.logaddexp(x * math.log(2), y * math.log(2)) / math.log(2)`"),
     ("isneginf", "`x == -np.inf`"),
     ("isposinf", "`x == np.inf`"),
     ("is_finite", "`tg.isfinite(x)`"),
@@ -110,7 +112,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("logistic", "`tg.sigmoid(x)`"),
     ("lgamma loggamma", "`tg.gammaln(x)`"),
     ("psi", "`tg.digamma(x)`"),
-    ("multigammaln mvlgamma", "`np.log(np.pi) / 2 + tg.gammaln(x) + tg.gammaln(x - 0.5)` in two dimensions"),
+    ("multigammaln mvlgamma", "`math.log(math.pi) / 2 + tg.gammaln(x) + tg.gammaln(x - 0.5)` in two dimensions"),
     ("tri_gamma", "`tg.trigamma(x)`"),
     ("erf_inv", "`tg.erfinv(x)`"),
     ("masked_fill masked_where putmask place copyto", "`tg.where(mask, 0.0, x)`"),
@@ -127,10 +129,10 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("nanargmin", "`tg.argmin(tg.where(tg.isnan(x), np.inf, x))`"),
     ("nanmedian", "`tg.median(x[~tg.isnan(x)])`"),
     ("nanquantile nanpercentile", "`tg.quantile(x[~tg.isnan(x)], 0.5)`"),
-    ("segment_sum", "`tg.zeros((3,)).at[i].add(x)`"),
+    ("segment_sum", "`tg.zeros((3,), x.dtype).at[i].add(x)`"),
     ("squared_error", "`tg.nn.mse_loss(x, y)`"),
     ("standardize", "`tg.nn.layer_norm(m)`"),
-    ("attention dot_product_attention", "`tg.softmax(m @ m.mT / np.sqrt(m.shape[-1])) @ m`"),
+    ("attention dot_product_attention", "`tg.nn.scaled_dot_product_attention(m, m, m)`"),
     ("Linear", "`tg.nn.Dense(3, 2)` is the layer, `m @ m.T + x` the function"),
     ("Identity", "functions are layers: `tg.nn.Sequential(tg.nn.Dense(3, 2), lambda v: v)`"),
     ("Flatten", "functions are layers: `tg.nn.Sequential(lambda v: v.reshape((v.shape[0], -1)), tg.nn.Dense(3, 2))`"),
@@ -180,7 +182,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("diag_indices diag_indices_from mask_indices", "NumPy's indices are taken: `m[np.diag_indices(2)]`"),
     ("ix_ tril_indices_from triu_indices_from", "NumPy's indices are taken: `m[np.ix_([0, 1], [1, 0])]`"),
     ("mgrid ogrid r_ c_ s_ index_exp", "NumPy's: `np.mgrid[0:3, 0:2]`"),
-    ("hanning hamming blackman bartlett hann_window hamming_window", "NumPy's: `w * np.hanning(3)`"),
+    ("hanning hamming blackman bartlett hann_window hamming_window", "NumPy's: `w * np.hanning(3).astype(w.dtype)`"),
     # sorting and sets
     ("top_k", "`tg.topk(x, 2)`"),
     ("kthvalue", "`tg.sort(x)[1]`"),
@@ -240,13 +242,13 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
      "`tg.optimize.loss_scaled(loss, state, lambda g: tg.optimize.adam(None, state, gradients=g))` gives updates"),
     # solvers
     ("fmin_bfgs fmin_cg LBFGS lbfgs minimize_scalar",
-     '`tg.optimize.minimize(lambda v: tg.sum((v - x) ** 2), np.ones(2), "L-BFGS").x`'),
+     '`tg.optimize.minimize(lambda v: tg.sum((v - x) ** 2), np.ones(2, x.dtype), "L-BFGS").x`'),
     ("fmin_l_bfgs_b differential_evolution basinhopping",
-     "SciPy's: `scipy.optimize.minimize(tg.function([x], [cost, tg.grad(cost, x)]), np.ones(3), jac=True)`"),
-    ("fsolve root_scalar newton brentq bisect", "`tg.optimize.root(lambda v: tg.exp(v) - s, 1.0).x`"),
+     "SciPy's, of a function of arrays: `scipy.optimize.minimize(tg.jit(lambda v: tg.sum(v**2)), np.ones(3))`"),
+    ("fsolve root_scalar newton brentq bisect", "`tg.optimize.root(lambda v: tg.exp(v) - s, tg.ones_like(s)).x`"),
     ("curve_fit leastsq lsq_linear",
      "`tg.optimize.least_squares(lambda p: p[0] * tg.exp(-p[1] * x) - y, [1.0, 1.0]).x`"),
-    ("custom_root custom_linear_solve", "solvers have derivatives: `tg.optimize.root(lambda v: tg.exp(v) - s, 1.0).x`"),
+    ("custom_root custom_linear_solve", "solvers have derivatives: `tg.optimize.root(lambda v: tg.exp(v) - s, s).x`"),
     ("nnet functional", "functions of networks are in tg.nn: `tg.nn.softmax(x)`"),
     ("tree_map tree_util pytree", "lists, tuples, dicts and dataclasses nest: `tg.tree.map(tg.exp, {'x': x})`"),
     ("printing", "`tg.print(tg.exp(x))`"),
@@ -282,9 +284,10 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("solve_ivp diffeqsolve RK45 RK23 ode", "`tg.integrate.odeint(lambda t, y: -y, x, np.arange(3.0))`"),
     ("cumtrapz simps simpson romb quad", "`tg.integrate.trapezoid(y, x)` of samples"),
     ("interp1d UnivariateSpline InterpolatedUnivariateSpline make_interp_spline splrep splev spline",
-     "`tg.interpolate.CubicSpline(np.arange(4.0), np.ones(4))(x)`; tg.interp is the piecewise linear function"),
-    ("pchip pchip_interpolate", "`tg.interpolate.PchipInterpolator(np.arange(4.0), np.ones(4))(x)`"),
-    ("make_lsq_spline design_matrix", "`tg.interpolate.bspline_basis(x, np.arange(8.0), 3)`"),
+     "`tg.interpolate.CubicSpline(np.arange(4, dtype=x.dtype), np.ones(4, x.dtype))(x)`; tg.interp is linear"),
+    ("pchip pchip_interpolate",
+     "`tg.interpolate.PchipInterpolator(np.arange(4, dtype=x.dtype), np.ones(4, x.dtype))(x)`"),
+    ("make_lsq_spline design_matrix", "`tg.interpolate.bspline_basis(x, np.arange(8, dtype=x.dtype), 3)`"),
     # loops
     ("remat", "`tg.checkpoint(lambda v: tg.exp(v))(x)`"),
     ("OpFromGraph", "`tg.call(lambda v: tg.exp(v), x)`; tg.custom_vjp gives it a gradient"),
@@ -302,6 +305,28 @@ LATER: Final = (  # what tg does not have yet, and what to do until then
      '`tg.shard(tg.matrix("x"), "data", None)` says how x lies on a `tg.Mesh({"data": 4})`'),
     ("device cuda to_device", 'backends have options: `tg.backend("jax", device="cpu")`'),
 )  # fmt: skip
+
+CALLED: Final = {  # modules whose names are functions elsewhere
+    "tg.gradient": "`tg.grad(cost, x)`; differences of samples are `tg.diff(x)`",
+    "tg.random": "`tg.random.uniform(tg.random.key(0), (3,))`",
+    "tg.fft": "`tg.fft.fft(x)`",
+    "tg.integrate": "`tg.integrate.trapezoid(y, x)` of samples, `tg.integrate.odeint(lambda t, y: -y, x, y)`",
+    "tg.interpolate": "of numbers `tg.interp(x, x, y)`, of images `tg.nn.resize(m[None, None], (4, 4))`",
+    "tg.optimize": "`tg.optimize.minimize(lambda v: tg.sum((v - x) ** 2), tg.zeros_like(x)).x`",
+}
+
+
+class _Module(ModuleType):
+    """A module that says what to call instead of it."""
+
+    def __call__(self, *args: object, **kwargs: object) -> NoReturn:
+        text = f"{self.__name__}: found a call of the module, needed a function"
+        raise InputError(message(text, hint=CALLED[self.__name__]))
+
+
+def no_function(module: str) -> None:
+    """Let a module that is in `CALLED` say what to call instead."""
+    sys.modules[module].__class__ = _Module
 
 
 @functools.cache

@@ -161,7 +161,11 @@ def sources_of(
     for v in used:
         if id(v) not in input_ids and not isinstance(v, Shared):
             hint = "list it among the inputs, or make it with tg.shared, which has a value"
-            where = (("created at", f"{v.loc}:  {v.loc.source}"),) if v.loc is not None else ()
+            where = [("created at", f"{v.loc}:  {v.loc.source}")] if v.loc is not None else []
+            twin = next((u for u in inputs if u.name is not None and u.name == v.name), None)
+            if twin is not None:
+                where.append(("input", f"{twin!r}" + (f", created at {twin.loc}" if twin.loc is not None else "")))
+                hint = f"the input {v.name!r} is another variable: make one, and use it in both places"
             raise InputError(message(f"function: {v!r} is used but is not among the inputs", *where, hint=hint))
     present = {id(v) for v in used}
     for k, v in enumerate(inputs):

@@ -12,6 +12,8 @@ from tg.functions.calls import Calls
 from tg.functions.parameters import Parameters
 from tg.functions.programs import Programs
 from tg.graph.timing import recorded
+from tg.keywords import with_told_methods
+from tg.members import missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 
 @final
+@with_told_methods
 class Function:
     """A compiled expression; call it with arrays, by position or by name, from any number of threads.
 
@@ -249,6 +252,11 @@ class Function:
         request = for_inference(self.request.written or self.request)
         options = dataclasses.replace(request.options, choice=self.programs.choice)
         return Function(dataclasses.replace(request, options=options).retyped)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing(self, name)
 
     def __reduce__(self) -> tuple[object, ...]:
         from tg.functions.pickled import reduced

@@ -13,6 +13,7 @@ from tg.errors import InputError, OptionError, SymbolicError, message
 from tg.functions.make import function
 from tg.graph.nodes import Variable
 from tg.graph.op import exact_key
+from tg.members import missing
 from tg.turns import Claim, alone
 from tg.types.dtypes import DTYPES
 from tg.types.lengths import Length
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 KEPT: Final = 256  # compiled functions: beyond, the oldest is forgotten
 STATIC_HINT: Final = "tg.jit(static_argnames=…) makes an argument a Python value, compiled in"
+SHAPES_HINT: Final = "tg.jit(static_shapes=True) compiles lengths in: they are ints"
 
 
 class _Arguments(NamedTuple):
@@ -91,6 +93,11 @@ class Jitted:
         """The compiled function that a call with these arguments runs; its arguments are their leaves, in order."""
         arguments = self._taken_apart(args, kwargs)
         return self._compiled(arguments, self._arrays(arguments)[1])
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing(self, name)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -160,7 +167,9 @@ class Jitted:
             outputs = self._applied(arguments, inputs)
         except SymbolicError as error:
             shown = ", ".join(f"{v.name}: {v.type}" for v in inputs)
-            error.add_note(f"  while tracing {self._name}({shown}); {STATIC_HINT}")
+            error.add_note(
+                f"  while tracing {self._name}({shown}); {SHAPES_HINT if error.is_of_length else STATIC_HINT}"
+            )
             raise
         return function(inputs, outputs, name=self._name, on_unused_input="ignore", **self._options)
 

@@ -21,6 +21,7 @@ from tg.errors import InputError, ShapeError, message
 from tg.functions.convert import to_array
 from tg.graph.dims import named_type
 from tg.graph.nodes import Variable
+from tg.keywords import with_told_methods
 from tg.turns import Claim, alone
 from tg.types.dtypes import dtype_name, numpy_dtype
 from tg.types.tensor_type import TensorType
@@ -142,6 +143,7 @@ class Value:
 
 
 @final
+@with_told_methods
 class Shared(Variable):
     """A variable with a value; make one with `tg.shared`."""
 
@@ -153,6 +155,8 @@ class Shared(Variable):
         "patience": None,
         "said": None,
     }
+    _set_hint = "s.set_value(v) replaces the value, updates={s: …} at each call; s.at[index].set(v) is a new variable"
+    _value_hint = "s.get_value() is a copy of its value"
 
     def __init__(self, type_: TensorType, value: Value, name: str | None, *, is_fixed: bool = False) -> None:
         super().__init__(type_, name=name)

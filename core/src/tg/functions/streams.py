@@ -10,6 +10,8 @@ import numpy as np
 from tg.errors import DtypeError, InputError, message
 from tg.functions.shared import shared
 from tg.graph.nodes import Constant
+from tg.keywords import with_told_methods
+from tg.members import missing
 from tg.ops.inner import repeated_by
 from tg.ops.random import continuous, counts, gammas, integers, transformed, vectors
 from tg.ops.random.keys import fold_in
@@ -23,6 +25,7 @@ LAST: Final = (1 << 32) - 1  # what the key of the next call is folded in for; d
 
 
 @final
+@with_told_methods
 class RandomStream:
     """Random numbers as `numpy.random.Generator` has them: methods without keys, which give others at every call.
 
@@ -53,6 +56,11 @@ class RandomStream:
         self.state = shared(_words(seed), "random_state", shape=(2,))
         self.state.default_update = fold_in(self.state, LAST)
         self._numbers = itertools.count()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing(self, name)
 
     def seed(self, seed: Any = None) -> None:
         """Begin with the key of another seed: expressions stay, and so do compiled functions."""

@@ -5,10 +5,12 @@ No op is imported here: everything dispatches through `NAMESPACE`, which `tg/__i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from tg.errors import InputError, SymbolicError, message
 from tg.graph import loc as locs
+from tg.keywords import with_told_methods
+from tg.members import missing
 from tg.types.dtypes import numpy_dtype
 from tg.types.lengths import Length
 
@@ -51,12 +53,20 @@ def _where() -> tuple[tuple[str, str], ...]:
     return (("at", f"{place}:  {place.source}"),) if place is not None else ()
 
 
+@with_told_methods
 class Operators:
     """The operators of `Variable`; each builds a graph node."""
 
     __slots__ = ()
     __array_priority__ = 1000
+    _set_hint: ClassVar[str] = "x.at[index].set(value) and x.at[index].add(value) say the place"
+    _value_hint: ClassVar[str] = "x.eval({…}) gives a value"
     __pandas_priority__ = 10_000  # more than a DataFrame's 4000: what pandas would do element by element is left to us
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing(self, name)
 
     def _n(self, name: str, *args: Any, **kwargs: Any) -> Any:
         return getattr(NAMESPACE, name)(self, *args, **kwargs)
@@ -218,8 +228,8 @@ class Operators:
 
     def _place(self: Any, what: str) -> Any:
         if self.place is None:
-            hint = "x.at[index].set(value) and x.at[index].add(value) say the place"
-            raise InputError(message(f"{what}: {self!r} is not x[index] of a variable x", *_where(), hint=hint))
+            text = f"{what}: {self!r} is not x[index] of a variable x"
+            raise InputError(message(text, *_where(), hint=self._set_hint))
         base, index = self.place
         return NAMESPACE.IndexedUpdates(base)[index]
 
@@ -442,7 +452,9 @@ class Operators:
         first = self.type.shape[0]
         if first is None:
             hint = "x.shape[0] is a length that works where an int does; a static shape=(3, …) makes it one"
-            raise SymbolicError(message(f"len: the first length of {self!r} is not known", *_where(), hint=hint))
+            error = SymbolicError(message(f"len: the first length of {self!r} is not known", *_where(), hint=hint))
+            error.is_of_length = True
+            raise error
         return first  # type: ignore[no-any-return]
 
     def _refuse(self, what: str, hint: str) -> Any:
@@ -462,13 +474,13 @@ class Operators:
         return self._refuse("int", "x.astype('int64') converts when it runs")  # type: ignore[no-any-return]
 
     def __float__(self) -> float:
-        return self._refuse("float", "x.eval({…}) gives a value")  # type: ignore[no-any-return]
+        return self._refuse("float", self._value_hint)  # type: ignore[no-any-return]
 
     def __complex__(self) -> complex:
-        return self._refuse("complex", "x.eval({…}) gives a value")  # type: ignore[no-any-return]
+        return self._refuse("complex", self._value_hint)  # type: ignore[no-any-return]
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        hint = "x.eval({…}) gives a value; tg.array([x, y]) stacks variables"
+        hint = f"{self._value_hint}; tg.array([x, y]) stacks variables"
         if locs.is_called_by("scipy"):
             hint = "tg.linalg and tg.special have SciPy's functions for variables; tg.wrap makes an op of any other"
         return self._refuse("array", hint)

@@ -6,10 +6,14 @@ from typing import Any
 
 import tg
 from tg.integrate.odes import Steps, odeint
+from tg.keywords import explain
 from tg.ops.calculus import trapezoid
-from tg.words import unknown_in
+from tg.words import no_function, unknown_in
 
 __all__ = ["Steps", "odeint", "trapezoid"]
+
+explain(globals(), __all__)
+no_function(__name__)
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,8 @@ import tg
 from tg.interpolate.bsplines import BSpline, bspline_basis
 from tg.interpolate.cubic import Akima1DInterpolator, CubicHermiteSpline, CubicSpline, PchipInterpolator
 from tg.interpolate.piecewise import PPoly
-from tg.words import unknown_in
+from tg.keywords import explain
+from tg.words import no_function, unknown_in
 
 __all__ = [
     "Akima1DInterpolator",
@@ -25,6 +26,9 @@ __all__ = [
     "PchipInterpolator",
     "bspline_basis",
 ]
+
+explain(globals(), __all__)
+no_function(__name__)
 
 
 def __getattr__(name: str) -> Any:

@@ -20,22 +20,11 @@ from tg.errors import InputError, message
 from tg.graph import loc as locs
 from tg.graph.nodes import Variable
 from tg.keywords import instead
+from tg.members import missing
 from tg.variables.structure import short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-
-IN_PLACE_OF: Final = {
-    **dict.fromkeys(("train", "eval"), "training is an argument of a call: model(x, training=True)"),
-    **dict.fromkeys(("parameters", "named_parameters"), "tg.nn.params(model) has the weights by path"),
-    **dict.fromkeys(("buffers", "named_buffers"), "tg.nn.state(model) has the running statistics by path"),
-    "state_dict": "{**tg.nn.params(model), **tg.nn.state(model)} has all by path, tg.nn.save(model, file) writes them",
-    "load_state_dict": "model = tg.nn.load(model, arrays)",
-    "forward": "model(x) calls it; a module defines __call__",
-    "init": "model = tg.nn.randomized(model, tg.random.key(0)) draws all weights",
-    "apply": "tg.nn.replaced(model, weights)(x) is the model with other weights",
-}
-"""What to write instead of methods that modules of PyTorch and Flax have."""
 
 CALLS: Final[ContextVar[Callable[[Module, Callable[[], Any]], Any] | None]] = ContextVar("calls", default=None)
 """What is told of each module that is called, and runs the call: for summaries."""
@@ -164,8 +153,7 @@ class Module(metaclass=_Kind):
         self.__dict__[name] = value
 
     def __getattr__(self, name: str) -> Any:
-        text = f"{type(self).__name__!r} object has no attribute {name!r}"
-        raise AttributeError(text if name.startswith("__") else message(text, hint=IN_PLACE_OF.get(name)))
+        raise missing(self, name)
 
     def __delattr__(self, name: str) -> None:
         raise dataclasses.FrozenInstanceError(message(f"{type(self).__name__} is frozen: {name} stays"))

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, final
 
 from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.graph.nodes import Variable, as_size_variable
+from tg.keywords import with_told_methods
+from tg.members import missing
 from tg.ops.creation import ones_like, zeros
 from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, multiply, negative, power
 from tg.ops.elementwise.cast import cast_variable
@@ -47,8 +49,14 @@ class IndexedUpdates:
     def __getitem__(self, index: Any) -> Place:
         return Place(self.variable, index)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing(self, name)
+
 
 @final
+@with_told_methods
 class Place:
     """Some positions of a variable. Its methods give a new variable with the positions changed.
 
@@ -60,6 +68,11 @@ class Place:
 
     def __init__(self, variable: Variable, index: Any) -> None:
         self.variable, self.index = variable, index
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing(self, name)
 
     def get(self, *, mode: str = "raise", fill_value: Any = 0) -> Variable:
         """The elements at the place."""

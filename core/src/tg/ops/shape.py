@@ -165,7 +165,8 @@ def reshape(x: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
     wanted = [plain_integer(n) for n in (shape if isinstance(shape, tuple | list) else [shape])]
     if order != "C":
         if order != "F":
-            raise InputError(message(f"reshape: order: found {order!r}, needed 'C' or 'F'"))
+            hint = "a shape is one tuple: tg.reshape(x, (2, 3))" if str(order).isdigit() else None
+            raise InputError(message(f"reshape: order: found {order!r}, needed 'C' or 'F'", hint=hint))
         return transpose(reshape(transpose(x), wanted[::-1]))
     free = [k for k, n in enumerate(wanted) if isinstance(n, int) and n == -1]
     if len(free) > 1:

@@ -40,7 +40,7 @@ from tg.optimize.schedules import (
     polynomial_schedule,
     warmup_cosine_decay_schedule,
 )
-from tg.words import unknown_in
+from tg.words import no_function, unknown_in
 
 __all__ = [
     "accumulated",
@@ -79,6 +79,7 @@ __all__ = [
 ]
 
 explain(globals(), __all__)
+no_function(__name__)
 
 
 def __getattr__(name: str) -> Any:

@@ -53,7 +53,9 @@ def dtype_name(dtype: object) -> str:
     except TypeError:
         name = repr(dtype)
     if name not in _KNOWN:
-        raise DtypeError(message(f"dtype: found {name}, needed one that tg has", ("dtypes", ", ".join(DTYPES))))
+        hint = "a shape is one tuple: tg.zeros((2, 3))" if isinstance(dtype, int) else None
+        text = f"dtype: found {name}, needed one that tg has"
+        raise DtypeError(message(text, ("dtypes", ", ".join(DTYPES)), hint=hint))
     if isinstance(dtype, np.dtype):
         _NAMES[dtype] = str(name)
     return str(name)

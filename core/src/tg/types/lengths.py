@@ -135,7 +135,9 @@ class Length:
         return hash(self.key)
 
     def _refuse(self, what: str, hint: str = COMPARE_HINT) -> None:
-        raise SymbolicError(message(f"length {self}: {what} is not known until the program runs", hint=hint))
+        error = SymbolicError(message(f"length {self}: {what} is not known until the program runs", hint=hint))
+        error.is_of_length = True
+        raise error
 
     def __index__(self) -> int:
         self._refuse("its value", "tg.arange and tg.zeros take it as it is; a static shape makes it an int")

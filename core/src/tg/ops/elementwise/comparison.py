@@ -108,8 +108,8 @@ where = ternary(
     "where", np.where, _where_loops, "x where the condition holds, else y; the one not taken never leaks.",
     d=(
         None,
-        lambda c, x, y, z: c,
-        lambda c, x, y, z: logical_not(c),
+        lambda condition, x, y, z: condition,
+        lambda condition, x, y, z: logical_not(condition),
     ),
     accuracy=0, cost=2,
     facts=of_where,

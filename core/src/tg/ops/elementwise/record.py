@@ -46,6 +46,7 @@ from tg.graph.facts import MATRIX, facts_of
 from tg.graph.nodes import Apply, Variable, describe_operands
 from tg.graph.op import Op
 from tg.ops.elementwise.dtype_loops import from_ufunc
+from tg.ops.elementwise.operands import Signature, no_keyword
 from tg.rewrite.pattern import Pattern, PatternNode
 from tg.types.dtypes import dtype_name, numpy_dtype
 from tg.types.requirements import broadcast
@@ -96,6 +97,7 @@ class ElementwiseFunction:
     """
 
     __doc__ = _Documentation(__doc__)
+    __signature__ = Signature()
 
     __slots__ = (
         "accuracy",
@@ -194,7 +196,9 @@ class ElementwiseFunction:
             self._result_cache[dtypes] = entry
         return entry
 
-    def __call__(self, *operands: Any) -> Variable:
+    def __call__(self, *operands: Any, **keywords: Any) -> Variable:
+        if keywords:
+            raise no_keyword(self, keywords)
         if len(operands) != self.arity:
             raise InputError(message(f"{self.name}: found {len(operands)} operands, needed {self.arity}"))
         own = tuple([v.type.dtype if isinstance(v, Variable) else None for v in operands])
