@@ -12,7 +12,7 @@ import inspect
 import re
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import tg
 import tg.backend
@@ -20,6 +20,9 @@ from tg.functions.backends import backend
 from tg.ops.elementwise.operands import operand_names
 from tg.ops.elementwise.record import ElementwiseFunction
 from tg.types.names import CONSTANTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 STUB: Final = Path(tg.__file__).with_suffix(".pyi")
 SURFACE: Final = STUB.with_name("backend.pyi")
@@ -34,11 +37,10 @@ def stub() -> str:
     modules = [name for name, value in found.items() if isinstance(value, ModuleType)]
     constants = {name: found.pop(name) for name in CONSTANTS}
     own = {name: value for name, value in found.items() if name == value.__name__}
-    homes = sorted((home(v), not name[0].isupper(), name.lower(), name) for name, v in own.items() if not is_record(v))
+    homes = {name: home(v) for name, v in own.items() if not is_record(v)} | dict.fromkeys(constants, "tg.types.names")
     imports = [
         *(f"from tg import {name} as {name}" for name in sorted(["errors", *modules])),
-        *(f"from {m} import {name} as {name}" for m, _, _, name in homes),
-        *(f"from tg.types.names import {name} as {name}" for name in constants),
+        *(f"from {homes[name]} import {name} as {name}" for name in sorted(homes, key=as_ruff_sorts(homes))),
     ]
     records = [record(value) for value in own.values() if is_record(value)]
     aliases = [f"{name} = {value.__name__}" for name, value in found.items() if name not in own and name not in modules]
@@ -55,14 +57,19 @@ def stub() -> str:
 
 def surface() -> str:
     """The text of the stub of what plugins import."""
-    names = sorted(tg.backend._HOMES, key=as_ruff_sorts)
-    return "\n".join([HEAD, "", *(f"from {tg.backend._HOMES[n]} import {n} as {n}" for n in names)]) + "\n"
+    homes = tg.backend._HOMES
+    names = sorted(homes, key=as_ruff_sorts(homes))
+    return "\n".join([HEAD, "", *(f"from {homes[n]} import {n} as {n}" for n in names)]) + "\n"
 
 
-def as_ruff_sorts(name: str) -> tuple[object, ...]:
-    """Modules, in each constants, classes, functions; numbers by their size."""
-    parts = [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", name)]
-    return tg.backend._HOMES[name], not name.isupper(), not name[0].isupper(), parts
+def as_ruff_sorts(homes: Mapping[str, str]) -> Callable[[str], tuple[object, ...]]:
+    """A key by modules, in each constants, classes, functions; numbers by their size."""
+
+    def key(name: str) -> tuple[object, ...]:
+        parts = [int(p) if p.isdigit() else p.lower() for p in re.split(r"(\d+)", name)]
+        return homes[name], not name.isupper(), not name[0].isupper(), parts
+
+    return key
 
 
 def is_record(value: Any) -> bool:

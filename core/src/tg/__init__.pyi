@@ -299,6 +299,27 @@ from tg.ops.wrapped import wrap as wrap
 from tg.quantization.groups import quantize_groups as quantize_groups
 from tg.quantization.transform import quantized as quantized
 from tg.types.mesh import Mesh as Mesh
+from tg.types.names import bfloat16 as bfloat16
+from tg.types.names import bool as bool
+from tg.types.names import complex64 as complex64
+from tg.types.names import complex128 as complex128
+from tg.types.names import e as e
+from tg.types.names import euler_gamma as euler_gamma
+from tg.types.names import float16 as float16
+from tg.types.names import float32 as float32
+from tg.types.names import float64 as float64
+from tg.types.names import inf as inf
+from tg.types.names import int8 as int8
+from tg.types.names import int16 as int16
+from tg.types.names import int32 as int32
+from tg.types.names import int64 as int64
+from tg.types.names import nan as nan
+from tg.types.names import newaxis as newaxis
+from tg.types.names import pi as pi
+from tg.types.names import uint8 as uint8
+from tg.types.names import uint16 as uint16
+from tg.types.names import uint32 as uint32
+from tg.types.names import uint64 as uint64
 from tg.types.tensor_type import TensorType as TensorType
 from tg.variables.constructors import dim as dim
 from tg.variables.constructors import matrix as matrix
@@ -316,32 +337,11 @@ from tg.variables.kinds import isrealobj as isrealobj
 from tg.variables.kinds import promote_types as promote_types
 from tg.variables.kinds import result_type as result_type
 from tg.viewer.view import view as view
-from tg.types.names import bool as bool
-from tg.types.names import int8 as int8
-from tg.types.names import int16 as int16
-from tg.types.names import int32 as int32
-from tg.types.names import int64 as int64
-from tg.types.names import uint8 as uint8
-from tg.types.names import uint16 as uint16
-from tg.types.names import uint32 as uint32
-from tg.types.names import uint64 as uint64
-from tg.types.names import float16 as float16
-from tg.types.names import bfloat16 as bfloat16
-from tg.types.names import float32 as float32
-from tg.types.names import float64 as float64
-from tg.types.names import complex64 as complex64
-from tg.types.names import complex128 as complex128
-from tg.types.names import e as e
-from tg.types.names import euler_gamma as euler_gamma
-from tg.types.names import inf as inf
-from tg.types.names import nan as nan
-from tg.types.names import newaxis as newaxis
-from tg.types.names import pi as pi
 
 __version__: str
 __array_api_version__: str
-def __array_namespace_info__() -> Any: ...
 
+def __array_namespace_info__() -> Any: ...
 def absolute(x: Any, /) -> Variable: ...
 def absolute_power(x: Any, y: Any, /) -> Variable: ...
 def add(x: Any, y: Any, /) -> Variable: ...
