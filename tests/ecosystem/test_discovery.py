@@ -183,7 +183,7 @@ except tg.errors.OptionError as error:
 """
     assert ask(program, "tg-toy") == [
         2,
-        "backend 'toy': unknown option 'levle'\n  options  level\n  hint: level exists",
+        "backend 'toy': unknown option 'levle'\n  options  level, dtype, amp, precision, memory\n  hint: level exists",
     ]
 
 

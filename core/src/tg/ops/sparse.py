@@ -265,11 +265,6 @@ def pattern_checks(indices: Variable, pointers: Variable, columns: Variable) -> 
     return (Check(right, (first, last, count), Descriptor("BoundsError", text)), fine)
 
 
-def _pointer_at(pointers: Variable, place: int) -> Variable:
-    at = wrap_index(as_size_variable(place), pointers.shape[0], "promise")
-    return cast_variable(Gather((-1,))(pointers, at), "int64")
-
-
 def _rows_of(pointers: Variable) -> int | Length:
     return longest(subtract_lengths(pointers.shape[0], 1), 0)
 

@@ -50,7 +50,7 @@ def hosted_node(function: Callable[..., Array], operands: Sequence[Tensor], shap
     types = [(operands[k].shape, operands[k].dtype) for k in places]
     result = (tuple(shape), np.dtype(dtype))
 
-    def compute(target: Any, ith: int, nth: int, data: Any) -> None:
+    def compute(target: Any, _ith: int, _nth: int, data: Any) -> None:
         try:
             arrays = [*fixed]
             for at, k in enumerate(places):

@@ -54,7 +54,7 @@ class Trace:
         self._backend = g.ggml_backend_cpu_init()
         g.ggml_backend_cpu_set_n_threads(self._backend, options.threads)
         self._memory = g.ggml_gallocr_new(g.ggml_backend_get_default_buffer_type(self._backend))
-        self._finalizer = weakref.finalize(self, _free, self.ctx, self._backend, self._memory)
+        weakref.finalize(self, _free, self.ctx, self._backend, self._memory)
         self._build(function, operands, bound, room)
 
     def _build(self, function: Callable[..., Any], operands: Sequence[Any], bound: frozenset[int], room: int) -> None:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
-from torch.distributed.tensor import DTensor
-from torch.distributed.tensor.experimental import implicit_replication
 from torch.utils._python_dispatch import _disable_current_modes
 
 from tg.backend import FuncifyLinker, Symbols, Unit, is_inexact
@@ -146,9 +145,17 @@ def _run(function: Traceable, arrays: Sequence[torch.Tensor]) -> tuple[torch.Ten
         kind = arrays[0].device.type if arrays else "cpu"
         if torch.is_autocast_enabled(kind):
             contexts.enter_context(torch.autocast(kind, enabled=False))
-        if any(isinstance(x, DTensor) for x in arrays):
+        if any(map(_is_spread, arrays)):
+            from torch.distributed.tensor.experimental import implicit_replication
+
             contexts.enter_context(implicit_replication())
         return tuple(function.run(*arrays))
+
+
+def _is_spread(x: torch.Tensor) -> bool:
+    """Whether a tensor is a DTensor; there is none before the module is imported, which takes sympy and 0.5 s."""
+    module = sys.modules.get("torch.distributed.tensor")
+    return module is not None and isinstance(x, module.DTensor)
 
 
 def tracing(

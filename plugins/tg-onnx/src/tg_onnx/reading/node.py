@@ -9,10 +9,9 @@ from onnx import AttributeProto
 
 import tg
 from tg.backend import message
-from tg_onnx.reading.values import is_length
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from onnx import GraphProto, NodeProto
     from onnx.defs import OpSchema
@@ -176,8 +175,3 @@ def place_of(proto: NodeProto) -> str:
     """A node as errors call it."""
     name = proto.name or next((o for o in proto.output if o), "")
     return f"node {name!r} ({proto.op_type})"
-
-
-def known_sizes(entries: Sequence[Any]) -> bool:
-    """Whether all are ints or lengths."""
-    return all(is_length(n) for n in entries)
