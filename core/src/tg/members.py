@@ -31,7 +31,7 @@ ELSEWHERE: Final = (
     ("Variable", "to type_as", '`x.astype("float32")`; where it runs, a backend says: `tg.backend("perform")`'),
     ("Variable", "float double half bfloat16 int long short bool byte char type_",
      '`x.astype("float32")`, with the name of the dtype'),
-    ("Variable", "cpu cuda mps device is_cuda pin_memory",
+    ("Variable", "cpu cuda mps is_cuda pin_memory",
      'where it runs, a backend says: `tg.function([x], x, backend="perform")`'),
     ("Variable", "contiguous is_contiguous strides stride flags base itemset ctypes data_ptr storage",
      "variables have no memory order: `x` itself"),
