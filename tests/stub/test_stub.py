@@ -58,6 +58,16 @@ MISTAKES = (
     "tg.grad(tg.sum(x))",
     "tg.value_and_grad(tg.sum(x), x, disconected='zero')",
     "x.summ()",
+    "x[0] = 1.0",
+    "float(x)",
+    "not x",
+    "range(x)",
+    "x.at[0].sett(1.0)",
+    "x.at.set(1.0)",
+    "x.view(-1)",
+    "tg.config.bakend",
+    "tg.config(bakend='c')",
+    "tg.config.backend = 'c'",
     "x.sum(axs=0)",
     "x.reshape(order=3, shp=2)",
     'tg.function([x], x).call("x")',
@@ -75,7 +85,7 @@ def test_what_is_right_for_pyright_is_right() -> None:
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_what_is_wrong_for_pyright_is_wrong(mistake: str) -> None:
-    with pytest.raises((TypeError, AttributeError)):
+    with pytest.raises((TypeError, AttributeError, tg.OptionError)):
         exec(mistake, {"tg": tg, "x": tg.vector("x")})
 
 

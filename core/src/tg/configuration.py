@@ -164,10 +164,12 @@ class Configure(_Fields):
         _replace(Config(), dict(changes))
         return _Block(dict(changes))
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _names():
-            return getattr(current(), name)
-        raise missing(self, name)
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in _names():
+                return getattr(current(), name)
+            raise missing(self, name)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         _replace(Config(), {name: value})  # a name that is no option is told first

@@ -5,7 +5,7 @@ No op is imported here: everything dispatches through `NAMESPACE`, which `tg/__i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Unpack
 
 from tg.errors import InputError, SymbolicError, message
 from tg.graph import loc as locs
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Summed,
     )
     from tg.graph.nodes import Variable
+    from tg.ops.index_updates import IndexedUpdates
 
 
 class Namespace:
@@ -63,10 +64,26 @@ class Operators:
     _value_hint: ClassVar[str] = "x.eval({…}) gives a value"
     __pandas_priority__ = 10_000  # more than a DataFrame's 4000: what pandas would do element by element is left to us
 
-    if not TYPE_CHECKING:
+    if not TYPE_CHECKING:  # refusals, which a type checker tells by there being no such method
 
         def __getattr__(self, name: str) -> Any:
             raise missing(self, name)
+
+        def __setitem__(self, index: Any, value: Any) -> None:
+            hint = "x.at[index].set(value) is a new variable with the change"
+            raise InputError(message("item assignment: variables are immutable", *_where(), hint=hint))
+
+        def __index__(self) -> int:  # noqa: PLE0305  it raises
+            self._refuse("index", "x[i] with a variable i gathers when it runs")
+
+        def __int__(self) -> int:
+            self._refuse("int", "x.astype('int64') converts when it runs")
+
+        def __float__(self) -> float:
+            self._refuse("float", self._value_hint)
+
+        def __complex__(self) -> complex:
+            self._refuse("complex", self._value_hint)
 
     def _n(self, name: str, *args: Any, **kwargs: Any) -> Any:
         return getattr(NAMESPACE, name)(self, *args, **kwargs)
@@ -209,14 +226,10 @@ class Operators:
             value.place = (self, index)
         return value
 
-    def __setitem__(self, index: Any, value: Any) -> None:
-        hint = "x.at[index].set(value) is a new variable with the change"
-        raise InputError(message("item assignment: variables are immutable", *_where(), hint=hint))
-
     @property
-    def at(self: Any) -> Any:
+    def at(self: Any) -> IndexedUpdates:
         """Indexed updates: `x.at[index].set(v)`, `.add(v)` and so on are new variables."""
-        return NAMESPACE.IndexedUpdates(self)
+        return NAMESPACE.IndexedUpdates(self)  # type: ignore[no-any-return]
 
     def set(self: Any, value: Any) -> Variable:
         """`x[index].set(value)` is `x.at[index].set(value)`, for this result of an index."""
@@ -457,30 +470,18 @@ class Operators:
             raise error
         return first  # type: ignore[no-any-return]
 
-    def _refuse(self, what: str, hint: str) -> Any:
+    def _refuse(self, what: str, hint: str) -> NoReturn:
         raise SymbolicError(message(f"{what}: {self!r} has no value until the function runs", *_where(), hint=hint))
 
-    def __bool__(self) -> bool:
+    def __bool__(self) -> NoReturn:  # noqa: PLE0304  a type checker tells `if x`
         hint = "tg.where(condition, a, b) chooses when it runs; (0 < x) & (x < 1) is a condition"
-        return self._refuse("if, and, or, not, while", hint)  # type: ignore[no-any-return]
+        self._refuse("if, and, or, not, while", hint)
 
     def __contains__(self, item: object) -> bool:
-        return self._refuse("in", "tg.any(x == item) asks when it runs")  # type: ignore[no-any-return]
-
-    def __index__(self) -> int:
-        return self._refuse("index", "x[i] with a variable i gathers when it runs")  # type: ignore[no-any-return]
-
-    def __int__(self) -> int:
-        return self._refuse("int", "x.astype('int64') converts when it runs")  # type: ignore[no-any-return]
-
-    def __float__(self) -> float:
-        return self._refuse("float", self._value_hint)  # type: ignore[no-any-return]
-
-    def __complex__(self) -> complex:
-        return self._refuse("complex", self._value_hint)  # type: ignore[no-any-return]
+        self._refuse("in", "tg.any(x == item) asks when it runs")
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         hint = f"{self._value_hint}; tg.array([x, y]) stacks variables"
         if locs.is_called_by("scipy"):
             hint = "tg.linalg and tg.special have SciPy's functions for variables; tg.wrap makes an op of any other"
-        return self._refuse("array", hint)
+        self._refuse("array", hint)
