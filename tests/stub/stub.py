@@ -48,8 +48,8 @@ def stub() -> str:
         (HEAD,),
         ("from typing import Any",),
         imports,
-        ("__version__: str", "__array_api_version__: str", "def __array_namespace_info__() -> Any: ..."),
-        records,
+        ("__version__: str", "__array_api_version__: str"),
+        ["def __array_namespace_info__() -> Any: ...", *records],
         aliases,
     )
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
