@@ -147,3 +147,16 @@ def test_every_shell_is_told_every_command_and_option(shell: str, capsys: pytest
 def test_every_command_that_lists_something_has_json() -> None:
     without = {name for name, words in usage.completed(parser()).items() if "--json" not in words}
     assert without == {"demo", "conformance", "new-backend", "new-op", "completion", "help"}
+
+
+def test_bench_shows_this_machine_beside_figures_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    figures = asked(capsys, "bench", "perform", "--seconds", "0")
+    assert all(row["backends"]["perform"]["seconds"] > 0 for row in figures["rows"])
+    assert not any(row["backends"]["perform"]["wrong"] for row in figures["rows"])
+    path = tmp_path / "theirs.json"
+    path.write_text(json.dumps(figures))
+    assert main(["bench", "perform", "--seconds", "0", "--beside", str(path)]) == 0
+    assert "in brackets" in capsys.readouterr().out
+    path.write_text("[]")
+    assert main(["bench", "--beside", str(path)]) == 1
+    assert "found no figures" in capsys.readouterr().err

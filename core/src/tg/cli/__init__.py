@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from tg.cli import (
     backends,
+    bench,
     cache,
     check,
     completion,
@@ -44,6 +45,7 @@ COMMANDS = (
     explain,
     view,
     info,
+    bench,
     conformance,
     cache,
     new_backend,

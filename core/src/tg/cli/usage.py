@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 GROUPS: Final = (
-    ("start", ("demo", "doctor", "backends", "coverage")),
+    ("start", ("demo", "doctor", "backends", "coverage", "bench")),
     ("programs of a script", ("check", "explain", "view")),
     ("files", ("info", "cache")),
     ("plugins", ("conformance", "new-backend", "new-op")),
