@@ -43,6 +43,7 @@ INFRASTRUCTURE = {
     "traced_steps",
     "dtype_loops",
     "convolved",
+    "lagged_products",
     "linear_systems",
     "wrapped",
 }

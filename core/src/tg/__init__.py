@@ -81,6 +81,7 @@ _HOMES = {
     "backend": "tg.backend",
     "linalg": "tg.linalg",
     "fft": "tg.fft",
+    "signal": "tg.signal",
     "nn": "tg.nn",
     "integrate": "tg.integrate",
     "interpolate": "tg.interpolate",
@@ -109,7 +110,13 @@ _ERRORS = (
 _HOMES.update(dict.fromkeys(_ERRORS, "tg.errors"))
 _HOMES.update(dict.fromkeys(CONSTANTS, "tg.types.names"))
 
-_SEARCHED = ("tg.nn", "tg.optimize", "tg.integrate", "tg.interpolate")  # for names that tg itself does not have
+_SEARCHED = (
+    "tg.nn",
+    "tg.optimize",
+    "tg.integrate",
+    "tg.interpolate",
+    "tg.signal",
+)  # for names that tg itself does not have
 
 
 def __getattr__(name: str) -> Any:

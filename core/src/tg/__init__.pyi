@@ -13,6 +13,7 @@ from tg import linalg as linalg
 from tg import nn as nn
 from tg import optimize as optimize
 from tg import random as random
+from tg import signal as signal
 from tg import sparse as sparse
 from tg import special as special
 from tg import tree as tree
@@ -270,6 +271,8 @@ from tg.ops.shape import swapaxes as swapaxes
 from tg.ops.shape import transpose as transpose
 from tg.ops.sharding import shard as shard
 from tg.ops.sharding import stage as stage
+from tg.ops.sliding import convolve as convolve
+from tg.ops.sliding import correlate as correlate
 from tg.ops.softmax import log_softmax as log_softmax
 from tg.ops.softmax import logsumexp as logsumexp
 from tg.ops.softmax import softmax as softmax
@@ -340,8 +343,8 @@ from tg.viewer.view import view as view
 
 __version__: str
 __array_api_version__: str
-
 def __array_namespace_info__() -> Any: ...
+
 def absolute(x: Any, /) -> Variable: ...
 def absolute_power(x: Any, y: Any, /) -> Variable: ...
 def add(x: Any, y: Any, /) -> Variable: ...

@@ -298,8 +298,6 @@ LATER: Final = (  # what tg does not have yet, and what to do until then
     # numbers
     ("gcd lcm", "`tg.wrap(np.{name}, infer=lambda x, y: x)(i, i)`"),
     ("spacing unwrap", "`tg.wrap(np.{name}, infer=lambda x: x)(x)`"),
-    # signals and images
-    ("signal convolve correlate convolve2d", "slices do it: `x[:-2] * w[0] + x[1:-1] * w[1] + x[2:] * w[2]`"),
     # keeping
     ("sharding shard_map with_sharding_constraint make_mesh distribute_tensor",
      '`tg.shard(tg.matrix("x"), "data", None)` says how x lies on a `tg.Mesh({"data": 4})`'),

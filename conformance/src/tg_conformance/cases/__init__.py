@@ -38,6 +38,7 @@ from tg_conformance.cases import (
     selection,
     shape,
     sharding,
+    sliding,
     softmax,
     sorting,
     sparse,
@@ -106,6 +107,7 @@ from tg_conformance.cases.nn import (
     resizing,
 )
 from tg_conformance.cases.random import continuous, counts, gammas, integers, keys, transformed, vectors
+from tg_conformance.cases.signal import convolving
 
 if TYPE_CHECKING:
     from tg.plugin.case import Case
@@ -160,6 +162,7 @@ CASES: Final[tuple[Case, ...]] = (
     *reduction.CASES,
     *shape.CASES,
     *sharding.CASES,
+    *sliding.CASES,
     *selection.CASES,
     *places.CASES,
     *padding.CASES,
@@ -207,4 +210,5 @@ CASES: Final[tuple[Case, ...]] = (
     *counts.CASES,
     *vectors.CASES,
     *integers.CASES,
+    *convolving.CASES,
 )

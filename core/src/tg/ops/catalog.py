@@ -41,6 +41,7 @@ from tg.ops import (
     selection,
     shape,
     sharding,
+    sliding,
     softmax,
     sorting,
     sparse,
@@ -110,6 +111,7 @@ from tg.ops.nn import (
     resizing,
 )
 from tg.ops.random import continuous, counts, gammas, integers, keys, transformed, vectors
+from tg.ops.signal import convolving
 from tg.variables import kinds
 
 if TYPE_CHECKING:
@@ -168,6 +170,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     selection.FAMILY,
     shape.FAMILY,
     sharding.FAMILY,
+    sliding.FAMILY,
     softmax.FAMILY,
     sorting.FAMILY,
     sparse.FAMILY,
@@ -213,6 +216,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     counts.FAMILY,
     vectors.FAMILY,
     integers.FAMILY,
+    convolving.FAMILY,
 )
 
 ELEMENTWISE: Final[dict[str, Any]] = {fn.name: fn for family in FAMILIES for fn in family.elementwise}
