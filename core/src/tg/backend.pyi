@@ -140,6 +140,9 @@ from tg.ops.sharding import Placement as Placement
 from tg.ops.sharding import placements as placements
 from tg.ops.sorting import ArgSort as ArgSort
 from tg.ops.sorting import Sort as Sort
+from tg.ops.sparse_factors import SparseCholesky as SparseCholesky
+from tg.ops.sparse_factors import SparseInverse as SparseInverse
+from tg.ops.sparse_factors import SparseSolve as SparseSolve
 from tg.plugin.case import Case as Case
 from tg.plugin.case import Input as Input
 from tg.plugin.case import any_dtype as any_dtype

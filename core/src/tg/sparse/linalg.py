@@ -15,14 +15,16 @@ from tg.ops.elementwise.comparison import where
 from tg.ops.iteration import while_loop
 from tg.ops.reduction import sum as sum_of
 from tg.optimize.solutions import End, implicit, limit, tolerance
+from tg.sparse.factors import Factor, cholesky, slogdet
 from tg.sparse.matrices import SparseMatrix
+from tg.sparse.symbolic import Symbolic, symbolic
 from tg.types.dtypes import is_float
 from tg.variables.conversion import as_variable, promoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Solved", "cg"]
+__all__ = ["Factor", "Solved", "Symbolic", "cg", "cholesky", "slogdet", "symbolic"]
 
 
 class Solved(NamedTuple):

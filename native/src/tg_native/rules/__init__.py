@@ -30,6 +30,7 @@ from tg_native.rules import (
     shape,
     sorting,
     sparse,
+    sparse_factors,
 )
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ RULES: Final[dict[object, Rule]] = {
     **fourier.RULES,
     **sorting.RULES,
     **sparse.RULES,
+    **sparse_factors.RULES,
     InRegisters: in_registers,
     Loop: loop,
     LaneLoop: lane_loop,

@@ -18,6 +18,7 @@ from tg_jax.rules import (
     shape,
     sharding,
     sorting,
+    sparse_factors,
 )
 from tg_jax.rules.elementwise import (
     arithmetic,
@@ -60,6 +61,7 @@ RULES: Final[dict[object, Rule]] = {
     **sharding.RULES,
     **fourier.RULES,
     **sorting.RULES,
+    **sparse_factors.RULES,
     **cholesky.RULES,
     **lu.RULES,
     **qr.RULES,

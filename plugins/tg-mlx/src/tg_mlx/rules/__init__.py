@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.backend import Eig, Logm, Schur, SolveStein, SolveSylvester, Sqrtm
+from tg.backend import Eig, Logm, Schur, SolveStein, SolveSylvester, SparseCholesky, SparseInverse, SparseSolve, Sqrtm
 from tg_mlx.rules import (
     contraction,
     control,
@@ -70,9 +70,11 @@ RULES: Final[dict[object, Rule]] = {
 
 HOSTED: Final[frozenset[object]] = frozenset((
     *(Eig, Logm, Schur, SolveStein, SolveSylvester, Sqrtm),
+    *(SparseCholesky, SparseInverse, SparseSolve),
     *(*cholesky.RULES, *lu.RULES, *qr.RULES, *triangular.RULES),
 ))  # fmt: skip
 """What the host computes where a rule declines: MLX has factorisations of real matrices only, on the processor.
 
-Nor has it Schur forms, nor numbers of complex128 for those of float64: what goes by them is the host's altogether.
+Nor has it Schur forms or factors of sparse matrices, nor numbers of complex128 for those of float64: what goes by them
+is the host's altogether.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.backend import Schur
+from tg.backend import Schur, SparseCholesky, SparseInverse, SparseSolve
 from tg_torch import fused, paired
 from tg_torch.rules import (
     contraction,
@@ -78,5 +78,5 @@ RULES: Final[dict[object, Rule]] = {
     **paired.RULES,
 }
 
-HOSTED: Final[frozenset[object]] = frozenset((Schur,))
-"""What the host computes: PyTorch has no Schur form."""
+HOSTED: Final[frozenset[object]] = frozenset((Schur, SparseCholesky, SparseInverse, SparseSolve))
+"""What the host computes: PyTorch has no Schur form, and no factors of sparse matrices."""

@@ -1,0 +1,127 @@
+"""Elimination order of a symmetric pattern, and the places that elimination fills in: found once, on the host."""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tg.errors import InputError, ShapeError, message
+from tg.graph.nodes import Constant, Variable
+from tg.sparse.matrices import CSC, CSR
+from tg.variables.structure import short
+
+if TYPE_CHECKING:
+    Array = np.ndarray[Any, Any]
+
+
+class Symbolic(NamedTuple):
+    """The pattern of a Cholesky factor: integer arrays, made by `tg.sparse.linalg.symbolic`.
+
+    It is a structure of arrays, so it can be an input of a function as well.
+    """
+
+    order: Any
+    """The row that is eliminated first, and so on: (n,)."""
+    indices: Any
+    """Rows of the factor's elements in that order, column by column, ascending from the diagonal: int32."""
+    pointers: Any
+    """Where each column begins, and behind the last one the number of elements."""
+    places: Any
+    """For each stored element of the matrix its place in the factor."""
+    halves: Any
+    """1 for elements on the diagonal and 0.5 for others, each of which is stored twice."""
+
+
+def symbolic(a: Any) -> Symbolic:
+    """Elimination order of a symmetric pattern by minimum degree, and the places that fill in.
+
+    Args:
+        a: a CSR or CSC matrix (of tg or SciPy) with both triangles and the whole diagonal, of known places. Its values
+            are not read.
+    Raises:
+        InputError: places are variables; the pattern is not symmetric, lacks a diagonal element or has a place twice.
+        ShapeError: it is not square.
+    Source:
+        Minimum degree: Tinney and Walker 1967; George and Liu, SIAM Review 31 (1989), 1
+    Example:
+        >>> import numpy as np, tg
+        >>> chain = np.eye(4) * 2 - np.eye(4, k=1) - np.eye(4, k=-1)
+        >>> tg.sparse.linalg.symbolic(tg.sparse.csr(chain)).indices.size  # nothing fills in
+        7
+    """
+    indices, pointers, other = _components(a)
+    n = len(pointers) - 1
+    if other != n:
+        raise ShapeError(message(f"symbolic: found {n} rows and {other} columns, needed a square matrix"))
+    major = np.repeat(np.arange(n), np.diff(pointers))
+    _need_symmetric(indices, major, n)
+    order, columns = _eliminated(indices, pointers)
+    rank = np.empty(n, np.int64)
+    rank[order] = np.arange(n)
+    rows = [np.sort(rank[np.fromiter(columns[v], np.int64, len(columns[v]))]) for v in order]
+    counts = np.array([1 + len(r) for r in rows], np.int64)
+    begins = np.concatenate([[0], np.cumsum(counts)])
+    filled = np.concatenate([np.concatenate([[j], r]) for j, r in enumerate(rows)]) if n else np.zeros(0, np.int64)
+    low, high = np.minimum(rank[major], rank[indices]), np.maximum(rank[major], rank[indices])
+    column = np.repeat(np.arange(n), counts)
+    places = np.searchsorted(column * n + filled, low * n + high)
+    kind = np.int32 if len(filled) < 2**31 else np.int64
+    parts: Any = [v.astype(kind) for v in (order, filled, begins, places)]
+    return Symbolic(*parts, np.where(low == high, 1.0, 0.5))
+
+
+def _components(a: Any) -> tuple[Array, Array, int]:
+    """Indices and pointers of known places, and the length of the other axis."""
+    if hasattr(a, "tocsr") and not isinstance(a, CSR | CSC):
+        a = a.tocsr()
+        return np.asarray(a.indices), np.asarray(a.indptr), int(a.shape[1])
+    if not isinstance(a, CSR | CSC):
+        raise InputError(message(f"symbolic: found {short(a)}, needed a CSR or CSC matrix"))
+    other = a.columns if isinstance(a, CSR) else a.rows
+    parts = [v.data if isinstance(v, Constant) else v for v in (a.indices, a.indptr, other)]
+    if any(isinstance(v, Variable) for v in parts):
+        hint = "symbolic= takes the pattern as an input, found beforehand of arrays"
+        raise InputError(message("symbolic: found places that are variables, needed known ones", hint=hint))
+    return np.asarray(parts[0]), np.asarray(parts[1]), int(parts[2])
+
+
+def _need_symmetric(row: Array, column: Array, n: int) -> None:
+    """Refuse a pattern that is no symmetric one.
+
+    Raises:
+        InputError: a place is missing, or stored twice.
+    """
+    if row.size and not (row.min() >= 0 and row.max() < n):
+        raise InputError(message(f"symbolic: found an index outside of {n} rows"))
+    forth, back = np.sort(row.astype(np.int64) * n + column), np.sort(column * n + row)
+    if (forth[1:] == forth[:-1]).any():
+        raise InputError(
+            message("symbolic: found a place that is stored twice", hint="SciPy's sum_duplicates adds them")
+        )
+    if (forth != back).any():
+        text = "symbolic: found a pattern that is not symmetric, needed both triangles"
+        raise InputError(message(text, hint="a + a.T of SciPy's matrices stores both"))
+    if np.count_nonzero(row == column) != n:
+        raise InputError(message("symbolic: found a diagonal with gaps, needed all its elements stored"))
+
+
+def _eliminated(indices: Array, pointers: Array) -> tuple[Array, list[set[int]]]:
+    """The order of least degree, and the neighbours that each row has when it goes: the rows of its column."""
+    n = len(pointers) - 1
+    near = [set(indices[pointers[v] : pointers[v + 1]].tolist()) - {v} for v in range(n)]
+    heap = [(len(near[v]), v) for v in range(n)]
+    heapq.heapify(heap)
+    order, gone = [], [False] * n
+    while heap:
+        degree, v = heapq.heappop(heap)
+        if gone[v] or degree != len(near[v]):
+            continue  # an entry that has been replaced
+        gone[v] = True
+        order.append(v)
+        for u in near[v]:
+            near[u] |= near[v]
+            near[u] -= {u, v}
+            heapq.heappush(heap, (len(near[u]), u))
+    return np.array(order, np.int64), near

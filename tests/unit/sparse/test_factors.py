@@ -1,0 +1,70 @@
+"""Cholesky factors of sparse matrices: the order of elimination, and mistakes; numbers are conformance's business."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import tg
+from tg.errors import InputError, NotDifferentiable, ShapeError
+
+CHAIN = sparse.csr_array(np.eye(6) * 2.5 - np.eye(6, k=1) - np.eye(6, k=-1))
+
+
+def test_nothing_fills_in_where_an_order_has_it_so() -> None:
+    star = np.eye(7) * 7
+    star[0, 1:] = star[1:, 0] = 1
+    assert tg.sparse.linalg.symbolic(sparse.csr_array(star)).indices.size == 13
+    assert tg.sparse.linalg.symbolic(CHAIN).indices.size == 11
+
+
+def test_the_factor_is_that_of_the_matrix_in_its_order() -> None:
+    factor = tg.sparse.linalg.cholesky(tg.sparse.csr(CHAIN))
+    order, lower = factor.pattern.order, np.zeros((6, 6))
+    column = np.repeat(np.arange(6), np.diff(factor.pattern.pointers))
+    lower[factor.pattern.indices, column] = factor.elements.eval()
+    np.testing.assert_allclose(lower, np.linalg.cholesky(CHAIN.toarray()[np.ix_(order, order)]), rtol=1e-14)
+
+
+def test_values_and_slopes_are_those_of_dense_algebra() -> None:
+    data, y = tg.vector("data"), tg.vector("y")
+    factor = tg.sparse.linalg.cholesky(tg.sparse.csr(CHAIN).with_data(data))
+    x = factor.solve(y)
+    results = [factor.logdet(), tg.grad(factor.logdet(), data), x, *tg.grad(tg.sum(x**2), [data, y])]
+    results += [factor.inverse_diagonal(), tg.jvp(factor.logdet(), data, data), tg.jvp(x, data, data)]
+    at = np.arange(6.0)
+    dense, (row, column) = CHAIN.toarray(), CHAIN.tocoo().coords
+    inverse = np.linalg.inv(dense)
+    exact = inverse @ at
+    adjoint = 2 * inverse @ exact
+    mean = -(np.outer(adjoint, exact) + np.outer(exact, adjoint)) / 2
+    wanted = [np.linalg.slogdet(dense)[1], inverse[row, column], exact, mean[row, column], adjoint]
+    wanted += [np.diagonal(inverse), 6.0, -exact]
+    for backend in ("perform", "c", "numba"):
+        for value, target in zip(tg.function([data, y], results, backend=backend)(CHAIN.data, at), wanted, strict=True):
+            np.testing.assert_allclose(value, target, rtol=1e-12, atol=1e-14)
+
+
+def test_a_second_derivative_of_the_determinant_is_refused() -> None:
+    data = tg.vector("data")
+    _, logdet = tg.sparse.linalg.slogdet(tg.sparse.csr(CHAIN).with_data(data))
+    with pytest.raises(NotDifferentiable, match="elements of the inverse"):
+        tg.grad(tg.sum(tg.grad(logdet, data)), data)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "error", "text"),
+    [
+        (sparse.csr_array(np.triu(np.ones((3, 3)))), InputError, "not symmetric"),
+        (sparse.csr_array(np.ones((3, 3)) - np.eye(3)), InputError, "a diagonal with gaps"),
+        (sparse.csr_array(np.ones((2, 3))), ShapeError, "needed a square matrix"),
+        (np.ones((2, 2)), InputError, "needed a CSR or CSC matrix"),
+    ],
+)
+def test_mistakes_are_told(matrix: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error) as raised:
+        tg.sparse.linalg.symbolic(matrix)
+    assert text in str(raised.value)
