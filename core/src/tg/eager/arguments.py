@@ -17,7 +17,7 @@ from tg.graph.nodes import Variable
 from tg.types.lengths import Length
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 SHAPE: Final = frozenset((-1, 1))  # integers of shapes that a program has to know
 NONE: Final = frozenset[int]()
@@ -65,6 +65,11 @@ class Arguments:
         named = [(k, self._key(v, constants if k in dynamic else None)) for k, v in kwargs.items()]
         self._constants = [constants if k in dynamic else None for k in (*range(len(args)), *kwargs)]
         self.key = (name, *parts, *named)
+
+    def forget(self) -> None:
+        """Hold the arrays no longer; only other leaves can be put in their places now."""
+        args, kwargs = self.rebuilt(iter([leaf if type(leaf) is int else Hole() for leaf in self.leaves]), dynamic=True)
+        self._parts, self.leaves = (tuple(args), kwargs), []
 
     def _key(self, value: Any, constants: frozenset[int] | None) -> Any:
         """The part of the key for a value; its arrays, and integers that need not be known, become leaves."""
@@ -128,11 +133,16 @@ class Arguments:
         return positional, {k: again(v, next(places)) for k, v in kwargs.items()}
 
 
+@final
+class Hole:
+    """The place of an array among arguments that do not hold it."""
+
+
 def is_array(value: object) -> bool:
     """Whether a value is an operand by itself: an array of this module, or one of NumPy."""
-    return type(value) is Array or isinstance(value, np.ndarray | np.generic)
+    return type(value) is Array or type(value) is Hole or isinstance(value, np.ndarray | np.generic)
 
 
-def pattern(shape: tuple[int, ...]) -> tuple[int | None, ...]:
+def pattern(shape: Sequence[int | Length | None]) -> tuple[int | None, ...]:
     """The lengths of a shape that a program knows: those that are 1."""
     return tuple([1 if n == 1 else None for n in shape])

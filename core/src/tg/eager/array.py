@@ -45,17 +45,17 @@ class Array:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of its elements, as NumPy names it."""
-        return self._xp._type(self)[0]
+        return self._xp._dtype(self)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of its axes."""
-        return self._xp._type(self)[1]
+        return self._xp._shape(self)
 
     @property
     def ndim(self) -> int:
         """The number of its axes."""
-        return len(self.shape)
+        return self._xp._ndim(self)
 
     @property
     def size(self) -> int:
@@ -138,6 +138,12 @@ class Array:
     def __dlpack_device__(self, /) -> tuple[Any, int]:
         """The kind of its device, and its number, as DLPack counts them."""
         return self.native.__dlpack_device__()  # type: ignore[no-any-return]
+
+    def __tg_jit__(self, jitted: Any, arguments: Any) -> Any:
+        """The results of a call of a function of `tg.jit`, of which this array is an argument."""
+        from tg.eager.jitted import called
+
+        return called(self._xp, jitted, arguments)
 
     def _numpy(self) -> np.ndarray[Any, Any]:
         """Its value as an array of NumPy, which may be the array itself."""

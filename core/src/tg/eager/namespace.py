@@ -15,6 +15,8 @@ from tg.eager.arguments import Arguments, SymbolicCall, pattern
 from tg.eager.array import VERSIONS, Array, array
 from tg.eager.border import Border
 from tg.eager.functions import attribute, names
+from tg.eager.fused import Block, Pending
+from tg.eager.fused import current as current_block
 from tg.eager.programs import Program
 from tg.errors import DtypeError, InputError, OptionError, RangeError, ShapeError, TgError, message
 from tg.functions.backends import BackendChoice, choose
@@ -49,7 +51,11 @@ class Namespace(ModuleType):
         self._border = Border(choice)
         self._programs: dict[object, Program] = {}
         self._concrete: set[object] = set()  # keys of calls that need lengths and integers to be known
-        self._quick: dict[object, Any] = {}
+        self._entries: dict[object, Any] = {}  # functions by dtypes and shapes
+        self._quick = self._entries  # an empty one while a block is open
+        self._blocks: set[Block] = set()  # those that are open, of all threads
+        self._inferred: dict[object, Any] = {}  # the types of results of ops in blocks
+        self._whole = choice  # for programs of many ops
         self._functions: dict[str, Callable[..., Any]] = {
             **catalog.NAMES,
             "getitem": catalog.INTERNAL["getitem"],
@@ -88,12 +94,52 @@ class Namespace(ModuleType):
         jobs = [p.job for p in list(self._programs.values()) if p.job is not None]
         return all([job.wait(timeout) for job in jobs])  # noqa: C419 (all are waited for)
 
-    def _native(self, x: Array) -> Any:
-        return x._value
+    def fused(self) -> Block:
+        """A block whose ops are computed together: when a value is asked for, or at its end.
 
-    def _type(self, x: Array) -> tuple[np.dtype[Any], tuple[int, ...]]:
+        Example:
+            >>> import tg
+            >>> xp = tg.eager("perform")
+            >>> x = xp.asarray([1.0, 2.0, 3.0])
+            >>> with xp.fused():
+            ...     y = xp.exp(x - xp.max(x))
+            ...     y = y / xp.sum(y)
+            >>> y
+            array([0.09003057, 0.24472847, 0.66524096])
+        """
+        return Block(self)
+
+    def _open(self, block: Block) -> None:
+        """Operators are told to the block: none goes the short way."""
+        self._blocks.add(block)
+        self._quick = {}
+
+    def _close(self, block: Block) -> None:
+        self._blocks.discard(block)
+        if not self._blocks:
+            self._quick = self._entries
+
+    def _native(self, x: Array) -> Any:
+        """The backend's array of an array, computed if it is not yet."""
         value = x._value
-        return self._border.dtype_of(value), tuple(value.shape)
+        if type(value) is Pending:
+            value = x._value = value.computed()
+        return value
+
+    def _dtype(self, x: Array) -> np.dtype[Any]:
+        value = x._value
+        return value.type.numpy_dtype if type(value) is Pending else self._border.dtype_of(value)
+
+    def _ndim(self, x: Array) -> int:
+        value = x._value
+        return value.type.ndim if type(value) is Pending else len(value.shape)
+
+    def _shape(self, x: Array) -> tuple[int, ...]:
+        """The shape; where it is not known, the value is computed."""
+        value = x._value
+        if type(value) is Pending and None not in value.type.shape:
+            return tuple(value.type.shape)  # type: ignore[arg-type]
+        return tuple(self._native(x).shape)
 
     def _array(self, value: Any) -> Array:
         """A value as an array of this namespace.
@@ -109,17 +155,24 @@ class Namespace(ModuleType):
         return value
 
     def _call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The results of a function, computed by a program that is kept."""
+        """The results of a function, computed by a program that is kept, or by a block later."""
         try:
             arguments = Arguments(name, args, kwargs)
         except SymbolicCall:
             return self._functions[name](*map(_as_constant, args), **kwargs)
+        block = current_block.get()
+        if block is not None and block in self._blocks:
+            return block.call(name, arguments)
+        return self._at_once(name, arguments)
+
+    def _at_once(self, name: str, arguments: Arguments) -> Any:
+        """The results of a function, computed now."""
         program, values = self._prepared(name, arguments)
         return program.structure(iter([array(v, self) for v in program(values)]))
 
     def _prepared(self, name: str, arguments: Arguments) -> tuple[Program, list[Any]]:
         """The program for a call, and its operands."""
-        values = [leaf if type(leaf) is int else self._array(leaf)._value for leaf in arguments.leaves]
+        values = [leaf if type(leaf) is int else self._native(self._array(leaf)) for leaf in arguments.leaves]
         program, takes_integers = self._program(name, arguments, values)
         return program, values if takes_integers else [v for v in values if type(v) is not int]
 
@@ -158,13 +211,28 @@ class Namespace(ModuleType):
     def _made(
         self, key: object, name: str, arguments: Arguments, types: Sequence[TensorType], *, dynamic: bool
     ) -> Program:
-        fn = self._functions[name]
-
         def build(variables: Sequence[Any]) -> Any:
-            args, kwargs = arguments.rebuilt(iter(variables), dynamic=dynamic)
-            return fn(*args, **kwargs)
+            return self._applied(name, arguments, variables, dynamic=dynamic)
 
         program = Program(name, build, types, self._choice, self._border, background=self._background)
+        return self._stored(key, program)
+
+    def _fused_program(
+        self, key: object, build: Callable[[Sequence[Any]], Any], types: Sequence[TensorType]
+    ) -> Program:
+        """The program of a block."""
+        key = (key, chosen())
+        program = self._programs.get(key)
+        if program is None:
+            program = Program("fused", build, types, self._whole, self._border, background=self._background)
+        return self._stored(key, program)
+
+    def _applied(self, name: str, arguments: Arguments, variables: Sequence[Any], *, dynamic: bool = True) -> Any:
+        """The results of a function as a graph, of variables in the places of the operands."""
+        args, kwargs = arguments.rebuilt(iter(variables), dynamic=dynamic)
+        return self._functions[name](*args, **kwargs)
+
+    def _stored(self, key: object, program: Program) -> Program:
         while len(self._programs) >= KEPT:
             self._programs.pop(next(iter(self._programs)))
         self._programs[key] = program
@@ -201,6 +269,9 @@ class Namespace(ModuleType):
             arguments = Arguments(name, args, kwargs)
         except SymbolicCall:
             return self._functions[name](*map(_as_constant, args), **kwargs)
+        block = current_block.get()
+        if block is not None and block in self._blocks:
+            return block.call(name, arguments)
         program, values = self._prepared(name, arguments)
         run = program.ready
         if run is not None and len(values) == 2:
@@ -223,9 +294,9 @@ class Namespace(ModuleType):
             key, entry = (name, x.dtype, x.shape, kind, place), (run, number.dtype)
         else:
             return
-        if len(self._quick) >= QUICK:
-            self._quick.clear()
-        self._quick[key] = entry
+        if len(self._entries) >= QUICK:
+            self._entries.clear()
+        self._entries[key] = entry
 
     def _in_place(self, name: str, a: Array, b: Any) -> Array:
         """The new value of an array by an in-place operator.
@@ -237,10 +308,17 @@ class Namespace(ModuleType):
         if result.dtype != a.dtype:
             text = f"{name}: in place: found {result.dtype} of {a.dtype}, needed {a.dtype}"
             raise DtypeError(message(text, hint=f"x = xp.{name}(x, y) may have another dtype"))
-        if result.shape != a.shape:
+        if self._pattern(result) != self._pattern(a) or (
+            type(result._value) is not Pending and result.shape != a.shape
+        ):
             text = f"{name}: in place: found the shape {result.shape} of {a.shape}, needed {a.shape}"
             raise ShapeError(message(text))
         return result  # type: ignore[no-any-return]
+
+    def _pattern(self, x: Array) -> tuple[int | None, ...]:
+        """The lengths that programs know: where none is unlike, what an operator broadcasts has the same shape."""
+        value = x._value
+        return pattern(value.type.shape) if type(value) is Pending else pattern(x.shape)
 
     def _with_items(self, x: Array, index: Any, value: Any) -> Array:
         """The array with some items replaced, cast to its dtype."""
@@ -302,6 +380,8 @@ def eager(backend: str | BackendChoice | None = None, /, *, background: bool = T
     if namespace is None:
         named = options if background else {"background": False, **options}
         fresh = Namespace(choice, background=background, options=tuple(sorted(named.items())))
+        if isinstance(backend, str):
+            fresh._whole = backend_of(choice.name, **options)
         namespace = _namespaces.setdefault(key, fresh)
     return namespace
 

@@ -135,13 +135,16 @@ class Program:
 
     def _of_natives(self, values: Sequence[Any]) -> list[Any]:
         """The results of a library's own arrays, which the program takes as they are."""
-        arrays = [np.asarray(v) if type(v) is int else v for v in values]
-        programs = self._function.programs
+        return run_natives(self._function, [np.asarray(v) if type(v) is int else v for v in values])
 
-        def run(program: Any, arrays: list[Any], held: list[Any]) -> list[Any]:
-            outputs, status = program.executable.run(arrays)
-            if status:
-                raise program.descriptors[status[0] - 1].build(status[1:])
-            return list(outputs)
 
-        return programs.run(arrays, [], run)
+def run_natives(function: Function, arrays: list[Any]) -> list[Any]:
+    """The results of a function for its backend's own arrays, as such arrays."""
+
+    def run(program: Any, arrays: list[Any], held: list[Any]) -> list[Any]:
+        outputs, status = program.executable.run(arrays)
+        if status:
+            raise program.descriptors[status[0] - 1].build(status[1:])
+        return list(outputs)
+
+    return function.programs.run(arrays, [], run)

@@ -57,6 +57,7 @@ class Jitted:
         self._signature = inspect.signature(fn)
         self._kept: dict[object, Function] = {}
         self._quick: dict[object, Function] = {}  # the same by the arguments, where these are arrays and nothing else
+        self._elsewhere: dict[BackendChoice, Jitted] = {}  # the same for other backends
         self._is_plain = not static and not static_shapes
         self._claim = Claim(frozenset([("jit", id(self))]))
         functools.update_wrapper(self, fn)
@@ -82,8 +83,11 @@ class Jitted:
         arguments = self._taken_apart(args, kwargs)
         if any(isinstance(v, Variable | Length) for v in arguments.leaves):
             return self._applied(arguments, [as_variable(v) for v in arguments.leaves])
+        eager = next((v for v in arguments.leaves if hasattr(v, "__tg_jit__")), None)
+        if eager is not None:
+            return eager.__tg_jit__(self, arguments)
         arrays, types = self._arrays(arguments)
-        fn = self._compiled(arguments, types)
+        fn = self.compiled(arguments, types)
         if quick is not None:
             self._quick[quick] = fn
         values = zip(arguments.leaves, arrays, strict=True)
@@ -92,7 +96,7 @@ class Jitted:
     def lower(self, *args: Any, **kwargs: Any) -> Function:
         """The compiled function that a call with these arguments runs; its arguments are their leaves, in order."""
         arguments = self._taken_apart(args, kwargs)
-        return self._compiled(arguments, self._arrays(arguments)[1])
+        return self.compiled(arguments, self._arrays(arguments)[1])
 
     if not TYPE_CHECKING:
 
@@ -104,6 +108,15 @@ class Jitted:
 
     def __repr__(self) -> str:
         return f"<jit of {self._fn.__qualname__ if hasattr(self._fn, '__qualname__') else self._fn!r}>"
+
+    def on(self, choice: BackendChoice) -> Jitted:
+        """The same function for a backend, with its own arrays as results; one that has a backend stays on it."""
+        if self._options["backend"] is not None:
+            return self
+        if choice not in self._elsewhere:
+            options = {**self._options, "backend": choice, "output": "native"}
+            self._elsewhere[choice] = Jitted(self._fn, self._static, static_shapes=self._static_shapes, options=options)
+        return self._elsewhere[choice]
 
     @property
     def _name(self) -> str:
@@ -140,7 +153,8 @@ class Jitted:
             raise InputError(message(text, hint=hint))
         return array
 
-    def _compiled(self, arguments: _Arguments, types: Sequence[TensorType]) -> Function:
+    def compiled(self, arguments: _Arguments, types: Sequence[TensorType]) -> Function:
+        """The function for a call that was taken apart, whose leaves have these types."""
         try:
             key = (arguments.structure, tuple(types), tuple((k, exact_key(v)) for k, v in arguments.static), chosen())
             fn = self._kept.get(key)
