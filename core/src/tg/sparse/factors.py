@@ -62,7 +62,7 @@ class Factor:
         """
         z = SparseInverse()(self.elements, *self._places())
         order, begins = as_variable(self.pattern.order), as_variable(self.pattern.pointers)[:-1]
-        return zeros(order.shape, dtype=z.type.dtype).at[order].set(z[begins])  # type: ignore[no-any-return]
+        return zeros(order.shape, dtype=z.type.dtype).at[order].set(z[begins])
 
     def _places(self) -> tuple[Variable, Variable]:
         return as_variable(self.pattern.indices), as_variable(self.pattern.pointers)

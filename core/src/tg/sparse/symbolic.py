@@ -68,8 +68,8 @@ def symbolic(a: Any) -> Symbolic:
     column = np.repeat(np.arange(n), counts)
     places = np.searchsorted(column * n + filled, low * n + high)
     kind = np.int32 if len(filled) < 2**31 else np.int64
-    parts: Any = [v.astype(kind) for v in (order, filled, begins, places)]
-    return Symbolic(*parts, np.where(low == high, 1.0, 0.5))
+    halves = np.where(low == high, 1.0, 0.5)
+    return Symbolic(order.astype(kind), filled.astype(kind), begins.astype(kind), places.astype(kind), halves)
 
 
 def _components(a: Any) -> tuple[Array, Array, int]:
