@@ -25,17 +25,20 @@ Compile = Literal["now", "background"]
 Checkpointing = Literal["none", "layers", "sqrt"]
 FloatDtype = Literal["float16", "bfloat16", "float32", "float64"]
 Promotion = Literal["numpy", "warn", "strict"]
+Tracebacks = Literal["short", "full"]
 MODES: Final[tuple[str, ...]] = get_args(Mode)
 COMPILES: Final[tuple[str, ...]] = get_args(Compile)
 CHECKPOINTINGS: Final[tuple[str, ...]] = get_args(Checkpointing)
 DTYPES: Final[tuple[str | None, ...]] = (None, *get_args(FloatDtype))
 PROMOTIONS: Final[tuple[str, ...]] = get_args(Promotion)
+TRACEBACKS: Final[tuple[str, ...]] = get_args(Tracebacks)
 VALUES: Final[dict[str, tuple[str | None, ...]]] = {
     "mode": MODES,
     "compile": COMPILES,
     "dtype": DTYPES,
     "promotion": PROMOTIONS,
     "checkpointing": CHECKPOINTINGS,
+    "tracebacks": TRACEBACKS,
 }
 
 
@@ -56,6 +59,8 @@ class Config:
     dtype: str | None = None  # of what is made where no dtype is said; None: float64, of weights of networks float32
     promotion: str = "numpy"  # "warn" and "strict" tell of ops in which a dtype of less than 64 bits meets float64
     checkpointing: str = "none"  # "layers", "sqrt": part of the forward pass is computed again in the backward pass
+    tracebacks: str = "short"  # of errors of tg: "full" has tg's own frames below the user's line
+    progress: bool = True  # whether a long compilation says on the standard error, a terminal or notebook, where it is
     specializations: int = 16  # how many patterns of length-1 dimensions a function compiles before it refuses
 
 
@@ -124,6 +129,8 @@ class Changes(TypedDict, total=False):
     dtype: FloatDtype | None
     promotion: Promotion
     checkpointing: Checkpointing
+    tracebacks: Tracebacks
+    progress: bool
     specializations: int
 
 

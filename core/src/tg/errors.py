@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from numpy.linalg import LinAlgError as NumpyLinAlgError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 
 def message(summary: str, *lines: tuple[str, str], hint: str | None = None) -> str:
@@ -28,12 +28,20 @@ class TgError(Exception):
     """The base of every error that tg raises on purpose; a note gives the user's line where the text does not."""
 
     locate: ClassVar[Callable[[], str | None]] = staticmethod(lambda: None)  # bound by `tg.graph.loc`
+    is_short: ClassVar[Callable[[], bool]] = staticmethod(lambda: True)  # these two bound by `tg.graph.frames`
+    rendered: ClassVar[Callable[[TgError], Sequence[str]]]
+    shows_all: bool  # whether the configuration asks for tg's own frames too
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)
+        self.shows_all = not TgError.is_short()
         place = None if "\n  at " in str(self) else TgError.locate()
         if place is not None:
             self.add_note(f"  at  {place}")
+
+    def _render_traceback_(self) -> Sequence[str]:
+        """The lines that IPython shows, which asks for them by this name."""
+        return TgError.rendered(self)
 
 
 class ShapeError(TgError, ValueError):

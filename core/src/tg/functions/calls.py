@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tg.callers import warn
-from tg.errors import DebugError, LimitError, NonFiniteError, PluginError
+from tg.errors import DebugError, LimitError, NonFiniteError, PluginError, TgError
 from tg.functions.caller import make_caller, shape_of
 from tg.functions.entries import chained, with_shared
 from tg.functions.lending import updated
@@ -16,6 +16,7 @@ from tg.functions.limited import Limit
 from tg.functions.outputs import check_native, check_outputs
 from tg.functions.shared import Value
 from tg.functions.unparsed import Unparsed
+from tg.graph.frames import trim
 from tg.graph.timing import Span
 from tg.link.declines import Declined
 from tg.link.signature import Signature
@@ -53,8 +54,12 @@ class Calls:
     def general(self, /, *args: Any, **kwargs: Any) -> Any:
         """The general way: every kind of argument, shared variables, updates, specialisation, errors in full."""
         request, programs = self.request, self.programs
-        values = request.binding(args, kwargs, programs.main.executable.is_spread)
-        return request.structure(iter(updated(request, lambda held, loan: programs.run(values, held, self._ran))))
+        try:
+            values = request.binding(args, kwargs, programs.main.executable.is_spread)
+            return request.structure(iter(updated(request, lambda held, loan: programs.run(values, held, self._ran))))
+        except TgError as error:
+            trim(error)
+            raise
 
     def run(self, values: list[Array], held: list[Value]) -> tuple[list[Any], list[Value]]:
         """The outputs of a call, and the new values of the targets, of arrays for the inputs and values of sources."""

@@ -10,6 +10,7 @@ from tg.errors import message
 from tg.functions.backends import in_line
 from tg.functions.compile import compile_expression, interpreted, note_declined, prepared
 from tg.graph.dims import check as check_dims
+from tg.graph.progress import Progress
 from tg.graph.timing import Span, current_span
 from tg.link.declines import Declined
 from tg.turns import Claim, alone
@@ -188,7 +189,7 @@ class Programs:
         """The program of a pattern that has none yet; the caller has a turn for it."""
         if len(self.by_pattern) >= self.request.options.limit:
             return self._on_reference(ones)
-        with Span("specialization") as span:
+        with Span("specialization") as span, Progress(self.request.options.name, span):
             program, choice = in_line(self.choice, lambda choice: self._attempted(ones, choice))
             span.note = "; ".join(f"{name} passed over" for name, _ in choice.passed_over)
         if current_span() is None:

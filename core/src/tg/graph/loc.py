@@ -82,7 +82,8 @@ class Loc:
         return linecache.getline(self.file, self.line).strip()
 
     def __str__(self) -> str:
-        where = f"{PurePath(self.file).name}:{self.line}"
+        cell = _cell(self.file)
+        where = f"{PurePath(self.file).name}:{self.line}" if cell is None else f"{cell}, line {self.line}"
         return where if self.code.co_name == "<module>" else f"{where} in {self.code.co_name}"
 
     def __repr__(self) -> str:
@@ -90,6 +91,18 @@ class Loc:
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_restored, (self.file, self.line, self.code.co_name, self.rules, self.part))
+
+
+def _cell(file: str) -> str | None:
+    """The cell of a notebook that a file stands for, as IPython names it: "Cell In[2]"; None for other files.
+
+    IPython is asked where it is loaded, and never imported.
+    """
+    if not file.startswith("<ipython-input-") and "ipykernel" not in file:
+        return None
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    named = getattr(getattr(shell, "compile", None), "format_code_name", lambda name: None)(file)
+    return None if named is None else " ".join(named)
 
 
 def _restored(file: str, line: int, function: str, rules: tuple[str, ...], part: Part = NO_PART) -> Loc:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, dataclass_transform
 
 import numpy as np
 
-from tg.errors import InputError, NoRuleError, NotDifferentiable, message
+from tg.errors import InputError, NoRuleError, NotDifferentiable, TgError, message
+from tg.graph.frames import trim
 from tg.graph.nodes import apply
 
 if TYPE_CHECKING:
@@ -362,5 +363,9 @@ class Op(Frozen):
 
     def __call__(self, *inputs: Variable) -> Any:
         """Apply this op to variables: a variable, or a tuple of them where the op has several results."""
-        outputs = apply(self, inputs)
+        try:
+            outputs = apply(self, inputs)
+        except TgError as error:
+            trim(error)
+            raise
         return outputs[0] if len(outputs) == 1 else outputs

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Unpack
 
-from tg.errors import InputError, SymbolicError, message
+from tg.errors import InputError, SymbolicError, TgError, message
 from tg.graph import loc as locs
+from tg.graph.frames import trim
 from tg.keywords import with_told_methods
 from tg.members import missing
 from tg.types.dtypes import numpy_dtype
@@ -86,7 +87,11 @@ class Operators:
             self._refuse("complex", self._value_hint)
 
     def _n(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        return getattr(NAMESPACE, name)(self, *args, **kwargs)
+        try:
+            return getattr(NAMESPACE, name)(self, *args, **kwargs)
+        except TgError as error:
+            trim(error)
+            raise
 
     def _with(self, name: str, other: Any) -> Any:
         """The op, or its refusal beside what says that it computes with arrays itself, as NumPy's refuse it."""

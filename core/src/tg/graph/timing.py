@@ -12,6 +12,9 @@ import threading
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, final
 
+from tg.errors import TgError
+from tg.graph.frames import trim
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -111,8 +114,12 @@ def recorded(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     def wrap(function: Callable[P, T]) -> Callable[P, T]:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> T:
-            with Span(name, root=True):
-                return function(*args, **kwargs)
+            try:
+                with Span(name, root=True):
+                    return function(*args, **kwargs)
+            except TgError as error:
+                trim(error)
+                raise
 
         return call
 

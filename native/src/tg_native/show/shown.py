@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from tg_native.plan.values import Value
 
 LOOP: Final = re.compile(r"\b(?:loop|nest)\d+\b")
-PLACE: Final = re.compile(r"^\s*(?:/\*|#|;) (\S.*?:\d+[^:]*:  (.*?))(?: \*/)?$")  # a comment that names a line
+# a comment that names a line, of a file or of a cell of a notebook
+PLACE: Final = re.compile(r"^\s*(?:/\*|#|;) (\S.*?(?::|, line )\d+[^:]*:  (.*?))(?: \*/)?$")
 MOST_NAMES: Final = 2  # of one loop
 MOST_LINES: Final = 4  # of those that share a loop
 LONGEST: Final = 40  # characters of a name

@@ -43,6 +43,7 @@ import numpy as np
 from tg.errors import DtypeError, InputError, RangeError, message
 from tg.graph import loc as locs
 from tg.graph.facts import MATRIX, facts_of
+from tg.graph.frames import trim
 from tg.graph.nodes import Apply, Variable, describe_operands
 from tg.graph.op import Op
 from tg.ops.elementwise.dtype_loops import from_ufunc
@@ -377,6 +378,7 @@ class Elementwise(Op):
             kind = self._type([v.symbolic_type for v in inputs], dtype)
         except (TypeError, ValueError) as error:
             describe_operands(error, inputs)
+            trim(error)
             raise
         return Variable(kind, Apply(self, inputs, (kind,), locs.here()))
 
