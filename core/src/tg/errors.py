@@ -13,6 +13,7 @@ from numpy.linalg import LinAlgError as NumpyLinAlgError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import TracebackType
 
 
 def message(summary: str, *lines: tuple[str, str], hint: str | None = None) -> str:
@@ -28,7 +29,10 @@ class TgError(Exception):
     """The base of every error that tg raises on purpose; a note gives the user's line where the text does not."""
 
     locate: ClassVar[Callable[[], str | None]] = staticmethod(lambda: None)  # bound by `tg.graph.loc`
-    is_short: ClassVar[Callable[[], bool]] = staticmethod(lambda: True)  # these two bound by `tg.graph.frames`
+    is_short: ClassVar[Callable[[], bool]] = staticmethod(lambda: True)  # these three bound by `tg.graph.loc`
+    of_user: ClassVar[Callable[[TracebackType | None], TracebackType | None]] = staticmethod(
+        lambda traceback: traceback
+    )
     rendered: ClassVar[Callable[[TgError], Sequence[str]]]
     shows_all: bool  # whether the configuration asks for tg's own frames too
 
@@ -38,6 +42,11 @@ class TgError(Exception):
         place = None if "\n  at " in str(self) else TgError.locate()
         if place is not None:
             self.add_note(f"  at  {place}")
+
+    def trim(self) -> None:
+        """Cut off the frames of tg through which it has come so far; it is to be raised again at a door."""
+        if TgError.is_short():
+            self.__traceback__ = TgError.of_user(self.__traceback__)
 
     def _render_traceback_(self) -> Sequence[str]:
         """The lines that IPython shows, which asks for them by this name."""

@@ -15,7 +15,7 @@ import re
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from tg.errors import InputError, message
+from tg.errors import InputError, TgError, message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -244,8 +244,13 @@ def _explained(f: Callable[..., Any]) -> Any:
         except TypeError as error:
             told = instead(what, [f], kwargs, error)
             if told is None:
+                if isinstance(error, TgError):
+                    error.trim()
                 raise
             raise told from None
+        except TgError as error:
+            error.trim()
+            raise
 
     return called
 

@@ -16,7 +16,6 @@ from tg.functions.limited import Limit
 from tg.functions.outputs import check_native, check_outputs
 from tg.functions.shared import Value
 from tg.functions.unparsed import Unparsed
-from tg.graph.frames import trim
 from tg.graph.timing import Span
 from tg.link.declines import Declined
 from tg.link.signature import Signature
@@ -58,7 +57,7 @@ class Calls:
             values = request.binding(args, kwargs, programs.main.executable.is_spread)
             return request.structure(iter(updated(request, lambda held, loan: programs.run(values, held, self._ran))))
         except TgError as error:
-            trim(error)
+            error.trim()
             raise
 
     def run(self, values: list[Array], held: list[Value]) -> tuple[list[Any], list[Value]]:

@@ -1,6 +1,6 @@
 """Frames of tracebacks: an error at a user's line shows that line, and few or none of tg's own frames below it.
 
-At the doors of expressions and calls what is inside is cut off (`trim`), for all who print tracebacks. In notebooks
+At the doors of expressions and calls what is inside is cut off (`TgError.trim`), whoever prints it. In notebooks
 nothing of tg is left: IPython asks an error how it is shown, by `_render_traceback_`.
 `tg.config(tracebacks="full")` and `TG_TRACEBACKS=full` show all frames. `sys.excepthook` stays as it is.
 """
@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from tg.callers import is_inside
 from tg.configuration import chosen
-from tg.errors import TgError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tg.errors import TgError
 
 
 def is_short() -> bool:
@@ -28,14 +29,8 @@ def is_short() -> bool:
     return os.environ.get("TG_TRACEBACKS") != "full"  # errors of what else stands there are made while this is asked
 
 
-def trim(error: BaseException) -> None:
-    """Cut off the frames through which an error has come so far; it is to be raised again at a door."""
-    if is_short():
-        error.__traceback__ = None
-
-
 def of_user(traceback: TracebackType | None) -> TracebackType | None:
-    """A traceback without the frames of tg; as it is where there are no others."""
+    """A traceback without the frames of tg; None where there are no others."""
     entries = []
     entry = traceback
     while entry is not None:
@@ -45,7 +40,7 @@ def of_user(traceback: TracebackType | None) -> TracebackType | None:
     for entry in reversed(entries):
         if not is_inside(entry.tb_frame.f_globals.get("__name__", "")):
             shown = TracebackType(shown, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
-    return traceback if shown is None else shown
+    return shown
 
 
 def rendered(error: TgError) -> Sequence[str]:
@@ -55,10 +50,7 @@ def rendered(error: TgError) -> Sequence[str]:
         AttributeError: IPython is not there.
     """
     shell = sys.modules["IPython"].get_ipython()
-    traceback = error.__traceback__ if error.shows_all else of_user(error.__traceback__)
+    own = None if error.shows_all else of_user(error.__traceback__)
+    traceback = error.__traceback__ if own is None else own
     lines: Sequence[str] = shell.InteractiveTB.structured_traceback(type(error), error, traceback, tb_offset=1)
     return lines
-
-
-TgError.is_short = staticmethod(is_short)
-TgError.rendered = staticmethod(rendered)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from tg.callers import is_inside, outside
 from tg.errors import TgError
+from tg.graph.frames import is_short, of_user, rendered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -188,3 +189,6 @@ def _text() -> str | None:
 
 
 TgError.locate = staticmethod(_text)
+TgError.is_short = staticmethod(is_short)
+TgError.of_user = staticmethod(of_user)
+TgError.rendered = staticmethod(rendered)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, dataclass_transform
 import numpy as np
 
 from tg.errors import InputError, NoRuleError, NotDifferentiable, TgError, message
-from tg.graph.frames import trim
 from tg.graph.nodes import apply
 
 if TYPE_CHECKING:
@@ -366,6 +365,6 @@ class Op(Frozen):
         try:
             outputs = apply(self, inputs)
         except TgError as error:
-            trim(error)
+            error.trim()
             raise
         return outputs[0] if len(outputs) == 1 else outputs

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Unpack
 
 from tg.errors import InputError, SymbolicError, TgError, message
 from tg.graph import loc as locs
-from tg.graph.frames import trim
 from tg.keywords import with_told_methods
 from tg.members import missing
 from tg.types.dtypes import numpy_dtype
@@ -90,12 +89,18 @@ class Operators:
         try:
             return getattr(NAMESPACE, name)(self, *args, **kwargs)
         except TgError as error:
-            trim(error)
+            error.trim()
             raise
 
     def _with(self, name: str, other: Any) -> Any:
         """The op, or its refusal beside what says that it computes with arrays itself, as NumPy's refuse it."""
-        return NotImplemented if getattr(type(other), "__array_ufunc__", self) is None else self._n(name, other)
+        if getattr(type(other), "__array_ufunc__", self) is None:
+            return NotImplemented
+        try:
+            return self._n(name, other)
+        except TgError as error:
+            error.trim()
+            raise
 
     def __add__(self, other: Any) -> Variable:
         return self._with("add", other)  # type: ignore[no-any-return]

@@ -13,7 +13,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, final
 
 from tg.errors import TgError
-from tg.graph.frames import trim
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -118,7 +117,7 @@ def recorded(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
                 with Span(name, root=True):
                     return function(*args, **kwargs)
             except TgError as error:
-                trim(error)
+                error.trim()
                 raise
 
         return call

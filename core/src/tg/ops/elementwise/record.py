@@ -40,10 +40,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, final
 
 import numpy as np
 
-from tg.errors import DtypeError, InputError, RangeError, message
+from tg.errors import DtypeError, InputError, RangeError, TgError, message
 from tg.graph import loc as locs
 from tg.graph.facts import MATRIX, facts_of
-from tg.graph.frames import trim
 from tg.graph.nodes import Apply, Variable, describe_operands
 from tg.graph.op import Op
 from tg.ops.elementwise.dtype_loops import from_ufunc
@@ -378,7 +377,8 @@ class Elementwise(Op):
             kind = self._type([v.symbolic_type for v in inputs], dtype)
         except (TypeError, ValueError) as error:
             describe_operands(error, inputs)
-            trim(error)
+            if isinstance(error, TgError):
+                error.trim()
             raise
         return Variable(kind, Apply(self, inputs, (kind,), locs.here()))
 
