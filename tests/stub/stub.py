@@ -19,6 +19,7 @@ import tg.backend
 from tg.functions.backends import backend
 from tg.ops.elementwise.operands import operand_names
 from tg.ops.elementwise.record import ElementwiseFunction
+from tg.ops.slopes import gradient
 from tg.types.names import CONSTANTS
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ HEAD: Final = "# Where each name comes from: written by `make stub`."
 def stub() -> str:
     """The text of the stub."""
     names = [name for name in dir(tg) if not name.startswith("_")]
-    found = {**{name: getattr(tg, name) for name in names}, "backend": backend}  # the module can be called as well
+    found = {name: getattr(tg, name) for name in names}
+    found |= {"backend": backend, "gradient": gradient}  # modules that can be called as well
     modules = [name for name, value in found.items() if isinstance(value, ModuleType)]
     constants = {name: found.pop(name) for name in CONSTANTS}
     own = {name: value for name, value in found.items() if name == value.__name__}

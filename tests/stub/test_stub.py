@@ -48,7 +48,7 @@ except tg.ShapeError as error:
 MISTAKES = (
     'tg.vectr("x")',
     "tg.scan(x)",
-    "tg.unwrap(x)",
+    "tg.unwrapped(x)",
     'tg.vector("x", shapes=(3,))',
     "tg.sum(x, axs=0)",
     "tg.exp(x, 2)",

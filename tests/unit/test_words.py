@@ -52,7 +52,7 @@ def test_a_name_of_networks() -> None:
 
 
 def test_a_name_that_is_to_come() -> None:
-    assert said("gcd").startswith("module 'tg' has no attribute 'gcd' yet\n  hint: `tg.wrap(np.gcd, infer=")
+    assert said("make_mesh").startswith("module 'tg' has no attribute 'make_mesh' yet\n  hint: `tg.shard(tg.matrix(")
 
 
 NEAR = {"vectr": "vector", "reshpae": "reshape", "Vector": "vector", "soft_max": "softmax", "Scalar": "scalar"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -11,16 +12,17 @@ from tg.graph.checks import Descriptor
 from tg.graph.nodes import Constant, as_size_variable
 from tg.ops.assumptions import required
 from tg.ops.creation import linspace, ones_like, zeros
-from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, subtract
+from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, multiply, subtract
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, greater_equal, isfinite, less_equal, logical_and, where
 from tg.ops.family import Family
 from tg.ops.indexing import Scatter, slice_axis, wrap_index
 from tg.ops.reduction import sum, total_max, total_min
-from tg.ops.shape import ravel, with_lengths
+from tg.ops.shape import expand_dims_at, ravel, reshape, with_lengths
 from tg.ops.sorting import searchsorted
 from tg.types.dtypes import accumulator, is_complex, is_inexact, is_integer, numpy_dtype
 from tg.types.lengths import add as add_lengths
+from tg.types.lengths import multiply as multiply_lengths
 from tg.variables.conversion import as_variable, plain_integer, promoted
 
 if TYPE_CHECKING:
@@ -175,4 +177,92 @@ def histogram(
     return counts, edges
 
 
-FAMILY = Family("histogram", functions=(bincount, histogram_bin_edges, histogram))
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None
+) -> tuple[Variable, list[Variable]]:
+    """The number of points in each bin of several coordinates, and the edges along each; bins as in `tg.histogram`.
+
+    Args:
+        sample: a matrix with a row for each point, or a sequence of vectors, one for each coordinate.
+        bins: for all coordinates, or a sequence of such, one for each.
+        range: a sequence of ends, or of None, one for each coordinate.
+        density: whether to give densities, whose integral is 1, in place of counts.
+        weights: what each point counts.
+    Shapes:
+        sample (n, d) -> (k1, ..., kd), [(k1 + 1), ..., (kd + 1)]
+    Dtypes:
+        float64
+    Raises:
+        ShapeError: the sample is no matrix of a known number of columns.
+        InputError: there are other numbers of bins or ranges than coordinates.
+    Source:
+        numpy.histogramdd
+    """
+    points = _coordinates(sample)
+    d = len(points)
+    several = isinstance(bins, list | tuple)
+    each = list(bins) if several else [bins] * d
+    ends = [None] * d if range is None else list(range)
+    if len(each) != d or len(ends) != d:
+        raise InputError(message(f"histogramdd: found {len(each)} bins and {len(ends)} ranges, needed {d} of each"))
+    edges = [histogram_bin_edges(x, b, r) for x, b, r in zip(points, each, ends, strict=True)]
+    total: Any = 1
+    place: Any = None
+    inside: Any = None
+    for x, line in zip(points, edges, strict=True):
+        (v, e), dtype = promoted([x, line])
+        v, e = cast_variable(v, dtype), cast_variable(e, dtype)
+        n = add_lengths(line.shape[0], -1)
+        own = maximum(minimum(searchsorted(e, v, "right") - 1, as_size_variable(n) - 1), 0)
+        there = logical_and(greater_equal(v, e[0]), less_equal(v, e[-1]))
+        place = own if place is None else add(multiply(place, as_size_variable(n)), own)
+        inside = there if inside is None else logical_and(inside, there)
+        total = multiply_lengths(total, n)
+    beyond = add_lengths(total, 1)
+    amounts = cast_variable(_amounts("histogramdd", points[0], weights), "float64")
+    counts = _added(wrap_index(where(inside, place, as_size_variable(total)), beyond), amounts, total, beyond)
+    counts = reshape(counts, tuple(add_lengths(line.shape[0], -1) for line in edges))
+    if density:
+        counts = divide(counts, sum(counts))
+        for k, line in enumerate(edges):
+            widths = subtract(line[1:], line[:-1])
+            behind = tuple(j for j in builtins.range(-d, 0) if j != k - d)
+            counts = divide(counts, expand_dims_at(widths, behind) if behind else widths)
+    return counts, edges
+
+
+def _coordinates(sample: Any) -> list[Variable]:
+    """A vector for each coordinate."""
+    if isinstance(sample, list | tuple):
+        return [as_variable(v) for v in sample]
+    points = as_variable(sample)
+    if points.type.ndim == 1:
+        return [points]
+    if points.type.ndim != 2 or points.type.shape[1] is None:
+        hint = "a list of vectors, one for each coordinate, has a known number of them"
+        text = f"histogramdd: found {points.type}, needed a matrix of a known number of columns"
+        raise ShapeError(message(text, hint=hint))
+    return [points[:, k] for k in builtins.range(points.type.shape[1])]
+
+
+def histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None
+) -> tuple[Variable, Variable, Variable]:
+    """The number of points in each bin of two coordinates, and the edges along both.
+
+    Args:
+        bins: for both coordinates, or a list of two.
+        range, density, weights: as in `tg.histogramdd`.
+    Shapes:
+        x (n), y (n) -> (k, m), (k + 1), (m + 1)
+    Dtypes:
+        float64
+    Source:
+        numpy.histogram2d
+    """
+    pair = isinstance(bins, list | tuple) and len(bins) == 2
+    counts, edges = histogramdd([x, y], bins if pair else [bins, bins], range, density, weights)
+    return counts, edges[0], edges[1]
+
+
+FAMILY = Family("histogram", functions=(bincount, histogram_bin_edges, histogram, histogramdd, histogram2d))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tg.errors import BoundsError, InputError, ShapeError, message
+from tg.errors import InputError, ShapeError, message
 from tg.graph.nodes import Constant, Variable, size_value
 from tg.ops.arranging import atleast_1d, atleast_2d, atleast_3d, broadcast_shapes
 from tg.ops.creation import iota, zeros
@@ -16,13 +16,13 @@ from tg.ops.cumulative import cumsum
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import less, where
 from tg.ops.family import Family
-from tg.ops.indexing import slice_axis, take, wrap_index
+from tg.ops.indexing import slice_axis, take
 from tg.ops.reduction import reduce_sum, total_min
-from tg.ops.shape import Concatenate, broadcast_to, concatenate, expand_dims_at, moveaxis, reshape, squeeze
+from tg.ops.shape import Concatenate, broadcast_to, concatenate, expand_dims_at, reshape, squeeze
 from tg.ops.sorting import searchsorted
 from tg.types.dtypes import is_integer
 from tg.types.lengths import Length, add, floor_divide, multiply, product, subtract
-from tg.variables.conversion import as_variable, axis_from_end, holds_variable, known_integer, promoted
+from tg.variables.conversion import as_variable, axis_from_end, known_integer, promoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -280,86 +280,6 @@ def _repeated(x: Variable, repeats: Variable, k: int) -> Variable:
     return take(x, searchsorted(cumsum(counts, 0), iota(total), "right"), k)
 
 
-def delete(x: Any, positions: Any, axis: int | None = None) -> Variable:
-    """x without the entries at known positions along an axis, or without elements in C order.
-
-    Args:
-        positions: an int, a slice, or a list of ints or of bool.
-    Raises:
-        BoundsError: a position outside the axis.
-        ShapeError: the length of the axis is not known and the positions are not one int or a slice.
-    Source:
-        numpy.delete
-    """
-    x = as_variable(x)
-    _need_known("delete", positions)
-    if axis is None:
-        return delete(reshape(x, (-1,)), positions, 0)
-    k = axis_from_end(axis, x.type.ndim, "delete")
-    n = x.type.shape[k]
-    if n is None and not _is_count(positions):
-        raise ShapeError(message(f"delete: axis {axis} of {x.type}: found a length that is not known, needed an int"))
-    if n is None:
-        first = size_value(wrap_index(int(positions), x.shape[k]))
-        start = add(first, 1)
-        rest = slice_axis(x, k, start, subtract(x.shape[k], start))
-        return Concatenate(k)(slice_axis(x, k, 0, first), rest)  # type: ignore[no-any-return]
-    try:
-        others = np.delete(np.arange(n), positions)
-    except IndexError as error:
-        raise BoundsError(message(f"delete: found {positions!r}, needed positions along a length of {n}")) from error
-    return take(x, others, k)
-
-
-def _need_known(what: str, positions: Any) -> None:
-    if holds_variable(positions):
-        raise InputError(message(f"{what}: positions: found {positions!r}, needed values known when the graph is made"))
-
-
-def insert(x: Any, positions: Any, values: Any, axis: int | None = None) -> Variable:
-    """x with values put before known positions along an axis of known length, or among the elements in C order.
-
-    Args:
-        positions: an int, before which all values go; or a list of ints, or a slice, one for each value.
-    Raises:
-        BoundsError: a position outside the axis.
-        ShapeError: the length of the axis is not known.
-    Dtypes:
-        that of x
-    Source:
-        numpy.insert
-    """
-    from tg.ops.index_updates import value_like
-
-    x = as_variable(x)
-    _need_known("insert", positions)
-    if axis is None:
-        return insert(reshape(x, (-1,)), positions, values, 0)
-    k = axis_from_end(axis, x.type.ndim, "insert")
-    n = x.type.shape[k]
-    if n is None:
-        raise ShapeError(message(f"insert: axis {axis} of {x.type}: found a length that is not known, needed an int"))
-    if isinstance(positions, slice):
-        positions = range(*positions.indices(n))
-    v, is_one = value_like(x, values), np.ndim(positions) == 0
-    places = [positions] if is_one else list(positions)
-    if len(places) == 1:
-        missing = x.type.ndim - v.type.ndim
-        v = expand_dims_at(v, tuple(range(-x.type.ndim, -x.type.ndim + missing))) if missing > 0 else v
-        v = moveaxis(v, 0, k) if is_one else v
-        count = v.type.shape[k]
-        if not isinstance(count, int):
-            raise ShapeError(message(f"insert: found values {v.type}, needed a known length along axis {axis}"))
-        places *= count
-    try:
-        order = np.insert(np.arange(n), places, n + np.arange(len(places)))
-    except IndexError as error:
-        raise BoundsError(message(f"insert: found {positions!r}, needed positions along a length of {n}")) from error
-    front = x.type.ndim + k
-    v = broadcast_to(v, (*x.shape[:front], len(places), *x.shape[front + 1 :]))
-    return take(Concatenate(k)(x, v), order, k)
-
-
 def block_diag(*arrays: Any) -> Variable:
     """Matrices along the diagonal of one that is 0 elsewhere; vectors are rows.
 
@@ -471,8 +391,6 @@ FAMILY = Family(
         dsplit,
         tile,
         repeat,
-        delete,
-        insert,
         block_diag,
         pack,
         unpack,

@@ -25,12 +25,13 @@ METHODS: Final = {  # of ufuncs, and the functions that do the same
     },
     "accumulate": {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"},
 }
-IN_LINALG: Final = frozenset(("cross",))  # functions of NumPy's own that tg has in `tg.linalg` only
 MODULES: Final = ("linalg", "fft")  # of NumPy that tg has under the same names
 WRAP_HINT: Final = "tg.wrap makes an op of a Python function of arrays"
 OF_DTYPES: Final[dict[str, Callable[..., Any]]] = {
     f.__name__: f for f in (kinds.can_cast, kinds.iscomplexobj, kinds.isrealobj, kinds.result_type)
 }
+WRITING: Final = frozenset(("copyto", "place", "put", "putmask"))  # whose counterparts write nowhere
+ABOVE: Final = frozenset(("apply_along_axis",))  # functions of layers above this one
 VERSIONS: Final = ("2021.12", "2022.12", "2023.12", "2024.12")  # of the array API standard; each holds those before it
 OPTIONS: Final = {
     "reduce": frozenset(("axis", "keepdims", "initial", "where")),
@@ -76,8 +77,13 @@ def numpy_function(function: Any, args: Any, kwargs: Any) -> Any:
     """
     from tg.ops import catalog
 
+    if function.__name__ in WRITING:
+        hint = f"tg.{function.__name__} gives a new variable with the change"
+        raise InputError(message(f"np.{function.__name__}: variables are immutable", hint=hint))
     counterpart = catalog.NAMES.get(function.__name__) or OF_DTYPES.get(function.__name__)
-    place = "linalg" if function.__name__ in IN_LINALG else function.__module__.removeprefix("numpy.")
+    if function.__name__ in ABOVE:
+        counterpart = getattr(NAMESPACE, function.__name__)
+    place = function.__module__.removeprefix("numpy.")
     if place in MODULES:
         counterpart = catalog.MODULES[place].get(function.__name__, counterpart)
     if counterpart is None:

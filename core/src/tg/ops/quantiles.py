@@ -8,7 +8,8 @@ import numpy as np
 
 from tg.errors import DtypeError, InputError, message
 from tg.graph.nodes import Constant, as_size_variable
-from tg.ops.elementwise.arithmetic import add, divide, floor_divide, multiply, subtract
+from tg.ops.cumulative import cumsum
+from tg.ops.elementwise.arithmetic import add, divide, floor_divide, minimum, multiply, subtract
 from tg.ops.elementwise.cast import cast_variable, widened
 from tg.ops.elementwise.comparison import (
     equal,
@@ -18,13 +19,19 @@ from tg.ops.elementwise.comparison import (
     isnan,
     less,
     logical_and,
+    logical_not,
     logical_or,
     where,
 )
 from tg.ops.family import Family
 from tg.ops.indexing import take
-from tg.ops.shape import expand_dims_at, reshape, transpose
-from tg.ops.sorting import Sort
+from tg.ops.places import take_along_axis
+from tg.ops.reduction import all as reduce_all
+from tg.ops.reduction import any as reduce_any
+from tg.ops.reduction import sum
+from tg.ops.shape import broadcast_to, expand_dims_at, reshape, transpose
+from tg.ops.sorting import Sort, argsort
+from tg.ops.statistics import weights_beside
 from tg.types.dtypes import is_complex, is_inexact, numpy_dtype
 from tg.types.lengths import product
 from tg.variables.conversion import as_variable, axes_from_end, promoted
@@ -42,8 +49,9 @@ OFFSETS: Final = {  # of Hyndman and Fan's continuous definitions: how far the f
     "median_unbiased": (1 / 3, 1 / 3),
     "normal_unbiased": (3 / 8, 3 / 8),
 }
-ELEMENTS: Final = ("lower", "higher", "nearest")
-METHODS: Final = (*OFFSETS, *ELEMENTS, "midpoint")
+STEPS: Final = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")  # their discontinuous ones
+ELEMENTS: Final = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
+METHODS: Final = (*OFFSETS, "lower", "higher", "nearest", "midpoint", *STEPS)
 MEAN: Final = "mean of the middle two"  # "linear", but that a number and an infinity have a mean
 
 
@@ -66,36 +74,44 @@ def _nearest(x: Variable) -> Variable:
 ROUNDED: Final[dict[str, Callable[[Variable], Variable]]] = {"lower": _floor, "higher": _ceil, "nearest": _nearest}
 
 
-def quantile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> Variable:
+def quantile(
+    x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False, *, weights: Any = None
+) -> Variable:
     """The value below which a share q of the elements over axes (all by default) lies.
 
     Args:
         q: a number or an array in [0, 1]; what a variable holds outside is taken for the nearer end.
         method: how values between two elements are found, by NumPy's names: "linear", "lower", "higher", "midpoint",
-            "nearest", "hazen", "weibull", "median_unbiased", "normal_unbiased" or "interpolated_inverted_cdf".
+            "nearest", "hazen", "weibull", "median_unbiased", "normal_unbiased", "interpolated_inverted_cdf",
+            "inverted_cdf", "averaged_inverted_cdf" or "closest_observation".
+        weights: how much each element counts, none below 0: of the shape of x, or of its lengths along `axis`; with
+            "inverted_cdf" alone.
     Shapes:
         q (k...), x (..., n, ...) -> (k..., ... ...)
     Dtypes:
-        float64 for bool and integers; those of x for "lower", "higher" and "nearest". An array q promotes.
+        float64 for bool and integers; those of x for "lower", "higher", "nearest", "inverted_cdf" and
+        "closest_observation". An array q promotes.
     Raises:
-        InputError: another method, or a number q outside [0, 1].
+        InputError: another method, weights with another one than theirs, or a number q outside [0, 1].
         DtypeError: x is complex.
     Source:
         numpy.quantile
     """
-    return _quantile("quantile", x, q, axis, method, keepdims, 1.0)
+    return _quantile("quantile", x, q, axis, method, keepdims, 1.0, weights)
 
 
-def percentile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> Variable:
+def percentile(
+    x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False, *, weights: Any = None
+) -> Variable:
     """The value below which q percent of the elements over axes (all by default) lie.
 
     Args:
         q: a number or an array in [0, 100].
-        method: as in `tg.quantile`.
+        method, weights: as in `tg.quantile`.
     Source:
         numpy.percentile
     """
-    return _quantile("percentile", x, q, axis, method, keepdims, 100.0)
+    return _quantile("percentile", x, q, axis, method, keepdims, 100.0, weights)
 
 
 def median(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
@@ -107,12 +123,59 @@ def median(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
     return _quantile("median", x, 0.5, axis, MEAN, keepdims, 1.0)
 
 
-def _quantile(what: str, x: Any, q: Any, axis: Any, method: str, keepdims: bool, whole: float) -> Variable:
+def nanquantile(
+    x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False, *, weights: Any = None
+) -> Variable:
+    """The value below which a share q of the elements that are not NaN lies; NaN if there are none.
+
+    Args:
+        q, method, weights: as in `tg.quantile`.
+    Source:
+        numpy.nanquantile
+    """
+    return _quantile("nanquantile", x, q, axis, method, keepdims, 1.0, weights, of_present=True)
+
+
+def nanpercentile(
+    x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False, *, weights: Any = None
+) -> Variable:
+    """The value below which q percent of the elements that are not NaN lie; NaN if there are none.
+
+    Args:
+        q, method, weights: as in `tg.percentile`.
+    Source:
+        numpy.nanpercentile
+    """
+    return _quantile("nanpercentile", x, q, axis, method, keepdims, 100.0, weights, of_present=True)
+
+
+def nanmedian(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+    """The middle one of the elements that are not NaN over axes (all by default); NaN if there are none.
+
+    Source:
+        numpy.nanmedian
+    """
+    return _quantile("nanmedian", x, 0.5, axis, MEAN, keepdims, 1.0, of_present=True)
+
+
+def _quantile(
+    what: str,
+    x: Any,
+    q: Any,
+    axis: Any,
+    method: str,
+    keepdims: bool,
+    whole: float,
+    weights: Any = None,
+    of_present: bool = False,
+) -> Variable:
     x = as_variable(x)
     if is_complex(x.type.dtype):
         raise DtypeError(message(f"{what}: found {x.type.dtype}, needed a real dtype"))
     if method not in METHODS and method is not MEAN:
         raise InputError(message(f"{what}: method: found {method!r}, needed one of {', '.join(METHODS)}"))
+    if weights is not None and method != "inverted_cdf":
+        raise InputError(message(f"{what}: method: found {method!r} beside weights, needed 'inverted_cdf'"))
     share = as_variable(q)
     if isinstance(share, Constant) and not bool(np.all((share.data >= 0) & (share.data <= whole))):
         raise InputError(message(f"{what}: q: found {q!r}, needed values in [0, {whole:g}]"))
@@ -123,9 +186,23 @@ def _quantile(what: str, x: Any, q: Any, axis: Any, method: str, keepdims: bool,
     if isinstance(q, list | tuple | np.ndarray) or share.type.ndim:
         dtype = promoted([x, as_variable(q)])[1] if method not in ELEMENTS else x.type.dtype
         x = cast_variable(x, dtype)
-    rows: Variable = Sort(-1)(_rows(x, axes))
-    quantiles = _between(rows, divide(share, whole) if whole != 1 else share, method)
-    rank = share.type.ndim
+    share = divide(share, whole) if whole != 1 else share
+    rank, inexact = share.type.ndim, is_inexact(x.type.dtype)
+    if weights is not None:
+        beside = broadcast_to(weights_beside(x, axis, as_variable(weights), what), x.shape)
+        if of_present:
+            beside = where(isnan(x), numpy_dtype(beside.type.dtype).type(0), beside)
+        quantiles = _weighted(_rows(x, axes), _rows(beside, axes), share)
+        bad = isnan(x) if inexact else None
+    else:
+        rows: Variable = Sort(-1)(_rows(x, axes))
+        quantiles = _among_present(rows, share, method) if of_present and inexact else _between(rows, share, method)
+        bad = None
+    if bad is not None:
+        of_rows = _rows(bad, axes)
+        absent = reduce_all(of_rows, -1) if of_present else reduce_any(of_rows, -1)
+        nan = numpy_dtype(quantiles.type.dtype).type(np.nan)
+        quantiles = where(expand_dims_at(absent, tuple(range(-rank, 0))) if rank else absent, nan, quantiles)
     if rank:
         n = quantiles.type.ndim
         quantiles = transpose(quantiles, (*range(n - rank, n), *range(n - rank)))
@@ -141,28 +218,69 @@ def _rows(x: Variable, axes: tuple[int, ...]) -> Variable:
     return reshape(moved, (*(x.shape[k] for k in others), product(tuple(x.shape[k] for k in axes))))
 
 
+def _weighted(rows: Variable, weights: Variable, share: Variable) -> Variable:
+    """The first elements in order at which the sum of the weights so far reaches a share of their sum."""
+    order = argsort(rows, stable=True)
+    rows, weights = (take_along_axis(v, order, -1) for v in (rows, weights))
+    reached = cumsum(weights, -1, "float64")
+    total = take(reached, as_size_variable(rows.shape[-1]) - 1, -1, mode="clip")
+    reached = divide(reached, expand_dims_at(total, (-1,)))
+    reached = where(equal(reached, 0.0), -1.0, reached)  # a share of 0 is reached by the first weight that is not 0
+    flat = reshape(share, (-1,))
+    place = sum(cast_variable(less(expand_dims_at(reached, (-2,)), expand_dims_at(flat, (-1,))), "int64"), -1)
+    place = minimum(place, as_size_variable(rows.shape[-1]) - 1)
+    return reshape(take_along_axis(rows, place, -1, mode="clip"), (*rows.shape[:-1], *share.shape))
+
+
 def _between(rows: Variable, share: Variable, method: str) -> Variable:
     """The elements of sorted rows at shares of their length; the axes of the shares come last."""
     n = cast_variable(as_size_variable(rows.shape[-1]), "float64")
     place = _place(n, share, method)
     low = _floor(place)
-    first = take(rows, cast_variable(low, "int64"), -1, mode="promise")
-    if method not in ELEMENTS:
-        weight = subtract(place, low)
-        if method == "midpoint":
-            weight = where(greater(weight, 0.0), 0.5, 0.0)
-        second = take(rows, cast_variable(low + 1.0, "int64"), -1, mode="promise")
-        first, second = widened(first), widened(second)
-        mixed = _mixed(first, second, cast_variable(weight, first.type.dtype))
-        if method is MEAN:
-            infinite = logical_and(logical_or(isinf(first), isinf(second)), greater(weight, 0.0))
-            mixed = where(infinite, add(first, second), mixed)
-        first = cast_variable(mixed, rows.type.dtype)
-    return _without_nan(rows, first, share.type.ndim) if is_inexact(rows.type.dtype) else first
+
+    def at(k: Variable) -> Variable:
+        return take(rows, cast_variable(k, "int64"), -1, mode="promise")
+
+    y = _combined(rows, place, low, at, method)
+    return _without_nan(rows, y, share.type.ndim) if is_inexact(rows.type.dtype) else y
+
+
+def _among_present(rows: Variable, share: Variable, method: str) -> Variable:
+    """The same of the elements that are not NaN, which come first in sorted rows."""
+    count = expand_dims_at(sum(cast_variable(logical_not(isnan(rows)), "float64"), -1), (-1,))
+    place = _place(count, reshape(share, (-1,)), method)
+    low = _floor(place)
+
+    def at(k: Variable) -> Variable:
+        inside = where(less(k, count), k, count - 1.0)
+        return take_along_axis(rows, cast_variable(where(less(inside, 0.0), 0.0, inside), "int64"), -1, mode="clip")
+
+    y = _combined(rows, place, low, at, method)
+    y = where(equal(count, 0.0), numpy_dtype(y.type.dtype).type(np.nan), y)
+    return reshape(y, (*rows.shape[:-1], *share.shape))
+
+
+def _combined(
+    rows: Variable, place: Variable, low: Variable, at: Callable[[Variable], Variable], method: str
+) -> Variable:
+    first = at(low)
+    if method in ELEMENTS:
+        return first
+    weight = subtract(place, low)
+    if method == "midpoint":
+        weight = where(greater(weight, 0.0), 0.5, 0.0)
+    first, second = widened(first), widened(at(low + 1.0))
+    mixed = _mixed(first, second, cast_variable(weight, first.type.dtype))
+    if method is MEAN:
+        infinite = logical_and(logical_or(isinf(first), isinf(second)), greater(weight, 0.0))
+        mixed = where(infinite, add(first, second), mixed)
+    return cast_variable(mixed, rows.type.dtype)
 
 
 def _place(n: Variable, share: Variable, method: str) -> Variable:
     """End of a share of n elements, as a position that may lie between two."""
+    if method in STEPS:
+        return _step(subtract(multiply(n, share), 1.0), method)
     if method in OFFSETS and method not in ("linear", MEAN):
         first, last = OFFSETS[method]
         place = subtract(add(multiply(n, share), add(first, multiply(share, 1 - first - last))), 1.0)
@@ -170,6 +288,19 @@ def _place(n: Variable, share: Variable, method: str) -> Variable:
     else:
         place = multiply(n - 1.0, share)
     return ROUNDED[method](place) if method in ROUNDED else place
+
+
+def _step(place: Variable, method: str) -> Variable:
+    """The end of a share by a discontinuous definition: an element, or the middle between two."""
+    place = subtract(place, 0.5) if method == "closest_observation" else place
+    low = _floor(place)
+    at_element = equal(place, low)
+    if method == "averaged_inverted_cdf":
+        place = where(at_element, low + 0.5, low + 1.0)
+    else:
+        at_element = logical_and(at_element, equal(low % 2.0, 1.0)) if method == "closest_observation" else at_element
+        place = where(at_element, low, low + 1.0)
+    return where(less(place, 0.0), 0.0, place)
 
 
 def _mixed(a: Variable, b: Variable, weight: Variable) -> Variable:
@@ -192,4 +323,4 @@ def _without_nan(rows: Variable, quantiles: Variable, rank: int) -> Variable:
     return where(expand_dims_at(bad, tuple(range(-rank, 0))) if rank else bad, nan, quantiles)
 
 
-FAMILY = Family("quantiles", functions=(quantile, percentile, median))
+FAMILY = Family("quantiles", functions=(quantile, percentile, median, nanquantile, nanpercentile, nanmedian))

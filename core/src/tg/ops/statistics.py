@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tg.errors import DtypeError, ShapeError, message
+from tg.graph.checks import Descriptor
 from tg.graph.nodes import as_size_variable
+from tg.ops.assumptions import required
 from tg.ops.contraction import matmul
+from tg.ops.cumulative import cumprod, cumsum
 from tg.ops.diagonal import diagonal
 from tg.ops.elementwise.arithmetic import absolute, clip, divide, flat_root, maximum, multiply, sqrt, square, subtract
 from tg.ops.elementwise.cast import cast_variable, widened
@@ -16,7 +19,7 @@ from tg.ops.elementwise.comparison import greater, isnan, logical_not
 from tg.ops.elementwise.comparison import where as choose
 from tg.ops.elementwise.complex import conjugate, real
 from tg.ops.family import Family
-from tg.ops.reduction import any, max, min, prod, sum
+from tg.ops.reduction import all, any, argmax, argmin, max, min, prod, sum
 from tg.ops.shape import broadcast_to, concatenate, expand_dims_at, reshape, squeeze, transpose, with_lengths
 from tg.types.dtypes import dtype_name, in_float32, is_complex, is_inexact, numpy_dtype
 from tg.types.lengths import product
@@ -88,7 +91,7 @@ def average(
         y = mean(x, axis, keepdims=keepdims)
         n = cast_variable(_count(x, axis, keepdims, None, "average"), y.type.dtype)
         return (y, broadcast_to(n, y.shape)) if returned else y
-    w = _weights_beside(x, axis, as_variable(weights))
+    w = weights_beside(x, axis, as_variable(weights), "average")
     (x, w), dtype = promoted([as_floating(x), as_floating(w)])
     wide = in_float32(dtype)
     x, w = cast_variable(x, wide), broadcast_to(cast_variable(w, wide), x.shape)
@@ -97,16 +100,20 @@ def average(
     return (y, cast_variable(scale, dtype)) if returned else y
 
 
-def _weights_beside(x: Variable, axis: Any, w: Variable) -> Variable:
-    """Weights with an axis for each of x."""
+def weights_beside(x: Variable, axis: Any, w: Variable, what: str) -> Variable:
+    """Weights with an axis for each of x.
+
+    Raises:
+        ShapeError: they have another rank than x and than `axis` names, or another length.
+    """
     if w.type.ndim == x.type.ndim:
-        return with_lengths(w, dict(zip(range(-x.type.ndim, 0), x.shape, strict=True)), "average: weights")
+        return with_lengths(w, dict(zip(range(-x.type.ndim, 0), x.shape, strict=True)), f"{what}: weights")
     axes = [] if axis is None else [axis] if not isinstance(axis, tuple | list) else list(axis)
-    places = [axis_from_end(k, x.type.ndim, "average") for k in axes]
+    places = [axis_from_end(k, x.type.ndim, what) for k in axes]
     if len(places) != w.type.ndim:
-        text = f"average: weights: found {w.type} for {x.type}, needed its shape, or its lengths along the axes"
+        text = f"{what}: weights: found {w.type} for {x.type}, needed its shape, or its lengths along the axes"
         raise ShapeError(message(text))
-    w = with_lengths(w, {k - len(places): x.shape[p] for k, p in enumerate(places)}, "average: weights")
+    w = with_lengths(w, {k - len(places): x.shape[p] for k, p in enumerate(places)}, f"{what}: weights")
     ordered = transpose(w, sorted(range(len(places)), key=places.__getitem__))
     missing = tuple(k for k in range(-x.type.ndim, 0) if k not in places)
     return expand_dims_at(ordered, missing) if missing else ordered
@@ -257,6 +264,64 @@ def nanstd(x: Any, axis: Any = None, dtype: object = None, *, ddof: float = 0, k
     return _rounded(flat_root(_variance_of_present(x, axis, ddof, keepdims)), x)
 
 
+def nanargmax(x: Any, axis: int | None = None, *, keepdims: bool = False) -> Variable:
+    """The place of the largest element that is not NaN, the first of equal ones.
+
+    Raises:
+        DomainError: all elements along the axis are NaN, or there are none.
+    Source:
+        numpy.nanargmax
+    """
+    return _place_of_extreme("nanargmax", argmax, x, axis, keepdims, -np.inf)
+
+
+def nanargmin(x: Any, axis: int | None = None, *, keepdims: bool = False) -> Variable:
+    """The place of the least element that is not NaN, the first of equal ones.
+
+    Raises:
+        DomainError: all elements along the axis are NaN, or there are none.
+    Source:
+        numpy.nanargmin
+    """
+    return _place_of_extreme("nanargmin", argmin, x, axis, keepdims, np.inf)
+
+
+def _place_of_extreme(
+    what: str, place_of: Callable[..., Variable], x: Any, axis: Any, keepdims: bool, filling: float
+) -> Variable:
+    x = as_variable(x)
+    if not is_inexact(x.type.dtype):
+        return place_of(x, axis, keepdims=keepdims)
+    missing = isnan(x)
+    there = logical_not(any(all(missing, axis)))
+    text = f"{what}: found nothing but NaN along an axis, needed a number"
+    filled = choose(missing, numpy_dtype(x.type.dtype).type(filling), x)
+    return place_of(required(filled, there, (), Descriptor("DomainError", text, None)), axis, keepdims=keepdims)
+
+
+def nancumsum(x: Any, axis: int | None = None, dtype: object = None) -> Variable:
+    """Running sum along an axis (or in C order), NaN counting as 0.
+
+    Source:
+        numpy.nancumsum
+    """
+    return cumsum(_filled(x, 0), axis, dtype)
+
+
+def nancumprod(x: Any, axis: int | None = None, dtype: object = None) -> Variable:
+    """Running product along an axis (or in C order), NaN counting as 1.
+
+    Source:
+        numpy.nancumprod
+    """
+    return cumprod(_filled(x, 1), axis, dtype)
+
+
+def _filled(x: Any, value: int) -> Variable:
+    x = as_variable(x)
+    return choose(isnan(x), numpy_dtype(x.type.dtype).type(value), x) if is_inexact(x.type.dtype) else x
+
+
 def _present(x: Any) -> Variable:
     return logical_not(isnan(as_variable(x)))
 
@@ -350,6 +415,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Variable:
 FAMILY = Family(
     "statistics",
     functions=(
-        mean, average, var, std, nansum, nanprod, nanmax, nanmin, nanmean, nanvar, nanstd, cov, corrcoef,
+        mean, average, var, std, nansum, nanprod, nanmax, nanmin, nanmean, nanvar, nanstd, nanargmax, nanargmin,
+        nancumsum, nancumprod, cov, corrcoef,
     ),
 )  # fmt: skip
