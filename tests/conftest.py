@@ -5,7 +5,7 @@ others, so that no worker is left alone with it at the end. What is marked `nigh
 `@pytest.mark.sampled(n)` is one of many parameters that are much alike: a usual run has an n-th, always the same
 ones, and one at least; of a file that is marked and has tests without parameters about an n-th of these. `make long`
 has a fifth or an n-th, whichever is more (`--of-sampled 5`), others than a usual run; `--turn 2` and on are the rest,
-and `make nightly` has all. Of long tests a slow machine has every other one, the rest the day after (`--of-long 2`).
+and `make nightly` has all. Of long tests a slow machine has a fourth, others on each of four days (`--of-long 4`).
 Of the sparse tier of conformance, where it is run beside tests, a usual run has every sixth batch of the reference, of
 each of the six other backends every 60th, others for each, and no gap.
 """
