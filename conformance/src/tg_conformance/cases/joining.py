@@ -212,7 +212,6 @@ REFUSED: Final = (
         for k in (3, 9, -4)
     ),
     Case(lambda x: tg.insert(x, 9, 1.0, 0), [f64(3)], name="insert outside", raises=BoundsError, static=(True,)),
-    Case(tg.delete, [f64(3), fixed([1], "int64")], name="delete at a variable", raises=InputError),
     Case(
         lambda x, r: tg.repeat(x, r, 0),
         [f64(3), fixed([1, -1, 2], "int64")],
