@@ -34,9 +34,16 @@ WRITTEN: Final = (
     ),
     twin(
         "ldexp and frexp",
-        lambda m, x: (*m.frexp(x), m.ldexp(x, 5), m.ldexp(x, -1060), m.ldexp(x, 1030), m.ldexp(x, -2000)),
-        fixed([0.0, -0.0, 1.0, -3.75, 1e300, 5e-324, 2.0**-1022, 1.7976931348623157e308, np.inf, -np.inf, np.nan]),
+        lambda m, x: (*m.frexp(x), m.ldexp(x, 5), m.ldexp(x, 1030), m.ldexp(x, -2000)),
+        fixed([0.0, -0.0, 1.0, -3.75, 1e300, 2.0**-1022, 1.7976931348623157e308, np.inf, -np.inf, np.nan]),
         accuracy=0,
+    ),
+    twin(
+        "ldexp and frexp of subnormals",
+        lambda m, x: (*m.frexp(x), m.ldexp(x, 5), m.ldexp(x, -1060)),
+        fixed([0.75, -3.75, 5e-324, 1e-310, 2.0**-1022]),
+        accuracy=0,
+        needs=frozenset({"subnormals"}),
     ),
     twin(
         "divisors and bits",
