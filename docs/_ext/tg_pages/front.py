@@ -19,7 +19,7 @@ def speed_part() -> str:
         cells = measured(model)
         peer = min(float(cells["PyTensor C µs"]), float(cells["PyTensor Numba µs"]))
         own = float(cells["tg C µs"])
-        rows.append((model.replace("_", " "), f"{own:g} µs", f"{peer:g} µs", f"{peer / own:.1f} ×"))
+        rows.append((model.replace("_", " "), f"{own:g}\u00a0µs", f"{peer:g}\u00a0µs", f"{peer / own:.1f}\u00a0×"))
     return table(("log-density and gradient", "tg, C", "PyTensor, its better mode", ""), rows)
 
 
