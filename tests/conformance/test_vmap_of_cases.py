@@ -13,11 +13,17 @@ from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.graph.traversal import sorted_applies, substitute
 from tg.ops.indexing import Nonzero
+from tg.ops.sparse import SparseDots, SparseProduct
+from tg.ops.sparse_factors import SparseCholesky, SparseInverse, SparseLogDet, SparseSolve
 from tg_conformance.case import Item, all_cases, variants
 from tg_conformance.draw import generator
 from tg_conformance.program import Call, Program
 
 SIZED_BY_VALUES = {Nonzero}  # ops whose results have lengths that values decide
+PLACES = {  # operands that are the pattern of a sparse matrix, which is one for a batch
+    SparseProduct: slice(1, 3), SparseDots: slice(2), SparseCholesky: slice(1, None), SparseSolve: slice(2, 4),
+    SparseLogDet: slice(2, None), SparseInverse: slice(1, None),
+}  # fmt: skip
 
 
 @cache
@@ -58,12 +64,14 @@ def two_elements(program: Program, item: Item) -> tuple[list, list]:
 
 
 def has_lengths_of_values(program: Program, differ: list[bool]) -> bool:
-    """Whether values of the inputs that differ decide a length, so that nothing could hold both results."""
+    """Whether values of the inputs that differ decide a length or a pattern, which are one for a batch."""
     moving = {id(v) for v, differs in zip(program.arguments, differ, strict=True) if differs}
     for node, results in sorted_applies(program.outputs):
         touched = [id(v) in moving for v in node.inputs]
         sizes = [touched[k] for k in node.op.size_operands(len(touched))]
         if any(sizes) or (type(node.op) in SIZED_BY_VALUES and any(touched)):
+            return True
+        if any(touched[PLACES.get(type(node.op), slice(0))]):
             return True
         if node.op.inner_graphs() and any(touched):
             return True  # looked at by nobody: what is refused inside has a text of its own

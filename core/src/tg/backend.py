@@ -95,7 +95,7 @@ _NAMES = {
     "tg.ops.elementwise.cast": "Cast",
     # ops of core, family by family
     "tg.ops": "contraction control creation cumulative fourier indexing integer_products loops quantization reduction"
-    " shape sharding softmax sorting",
+    " shape sharding softmax sorting sparse sparse_factors",
     "tg.ops.linalg": "cholesky lu qr schur solving spectral triangular",
     "tg.ops.nn": "attention convolution integer_convolution normalization pooling",
     "tg.ops.elementwise": "arithmetic bitwise cast comparison complex draws exponential random rounding"

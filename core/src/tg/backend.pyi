@@ -58,6 +58,8 @@ from tg.ops import shape as shape
 from tg.ops import sharding as sharding
 from tg.ops import softmax as softmax
 from tg.ops import sorting as sorting
+from tg.ops import sparse as sparse
+from tg.ops import sparse_factors as sparse_factors
 from tg.ops.contraction import MatMul as MatMul
 from tg.ops.control import Call as Call
 from tg.ops.elementwise import arithmetic as arithmetic
