@@ -73,6 +73,7 @@ def check(
         c        yes
         jax      no   does not run Nonzero: XLA has no lengths that depend on values;
                       with size= there is room for a stated number
+                      at ...
     """
     request = _requested(value, outputs, mode, exclude)
     verdicts = [_verdict(request, one, shapes or {}) for one in _wanted(backends)]
