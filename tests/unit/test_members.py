@@ -94,3 +94,9 @@ def test_the_configuration_is_read_and_not_assigned() -> None:
     assert tg.config.backend == tg.configuration.Config().backend
     assert "backend" in dir(tg.config)
     assert pickle.loads(pickle.dumps(tg.config)) is tg.config
+
+
+def test_a_slot_that_is_not_set_is_told_without_advice() -> None:
+    with pytest.raises(AttributeError) as told:
+        tg.vector("x").assumed  # noqa: B018 (asked for, as rewriting does at each node)
+    assert str(told.value) == "'Variable' object has no attribute 'assumed'"

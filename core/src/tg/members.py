@@ -126,11 +126,14 @@ ELSEWHERE: Final = (
 
 
 def missing(value: object, name: str) -> AttributeError:
-    """The exception for an attribute that an object does not have, with what to do instead."""
-    kinds = tuple(kind.__name__ for kind in type(value).__mro__)
-    text = f"{kinds[0]!r} object has no attribute {name!r}"
-    if name.startswith("_"):
+    """The exception for an attribute that an object does not have, with what to do instead.
+
+    Of its own, such as a slot that is not set, it is told without: rewriting asks for these at each node.
+    """
+    text = f"{type(value).__name__!r} object has no attribute {name!r}"
+    if name.startswith("_") or hasattr(type(value), name):
         return AttributeError(text, name=name)
+    kinds = tuple(kind.__name__ for kind in type(value).__mro__)
     own = tuple(member for member in dir(value) if not member.startswith("_"))
     return AttributeError(message(text, hint=_hint(kinds, name, own)), name=name)
 
