@@ -67,7 +67,7 @@ def test_everything_that_does_not_convert_is_told_with_its_place():
     assert [entry.place.partition(": ")[0] for entry in found.left] == [HERE] * 2
     assert found.counts["Doubled"] == (2, 0)
     assert found.counts["Sin"] == (1, 1)
-    assert str(found).count(HERE) == 2
+    assert str(found).count(HERE.partition(" in ")[0]) == 2  # tables have 80 columns: what follows is in other lines
     assert "# the line that is shown" in found._repr_html_()
 
 
