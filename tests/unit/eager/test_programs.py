@@ -138,3 +138,9 @@ def test_an_array_crosses_to_another_process():
     x = tg.eager("perform").asarray([1.0, 2.0])
     run = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(x), capture_output=True, check=True)
     assert run.stdout.decode().strip() == "[2. 3.] tg.eager('perform')"
+
+
+def test_a_keyword_of_another_library_is_told_as_elsewhere() -> None:
+    xp = tg.eager("perform")
+    with pytest.raises(tg.InputError, match="sum: keyword: found axes, needed axis"):
+        xp.sum(xp.asarray([1.0, 2.0]), axes=0)

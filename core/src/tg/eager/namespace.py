@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -21,6 +21,7 @@ from tg.eager.programs import Program
 from tg.errors import DtypeError, InputError, OptionError, RangeError, ShapeError, TgError, message
 from tg.functions.backends import BackendChoice, choose
 from tg.functions.backends import backend as backend_of
+from tg.keywords import explained
 from tg.ops import catalog
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import promote, weak_constant
@@ -56,13 +57,14 @@ class Namespace(ModuleType):
         self._blocks: set[Block] = set()  # those that are open, of all threads
         self._inferred: dict[object, Any] = {}  # the types of results of ops in blocks
         self._whole = choice  # for programs of many ops
-        self._functions: dict[str, Callable[..., Any]] = {
+        functions: dict[str, Callable[..., Any]] = {
             **catalog.NAMES,
             "getitem": catalog.INTERNAL["getitem"],
             "setitem": _set_items,
             "astype": catalog.NAMES["cast"],
             **{f"{m}.{n}": f for m in ("linalg", "fft") for n, f in catalog.MODULES[m].items()},
         }
+        self._functions = {n: explained(f) if type(f) is FunctionType else f for n, f in functions.items()}
 
     def __getattr__(self, name: str) -> Any:
         value = attribute(self, name)
@@ -156,6 +158,11 @@ class Namespace(ModuleType):
 
     def _call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The results of a function, computed by a program that is kept, or by a block later."""
+        arguments = self._arguments(name, args, kwargs)
+        return self._at_once(name, arguments) if type(arguments) is Arguments else arguments
+
+    def _arguments(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The arguments of a call that is computed now; else what it gives: a variable, or what a block owes."""
         try:
             arguments = Arguments(name, args, kwargs)
         except SymbolicCall:
@@ -163,7 +170,7 @@ class Namespace(ModuleType):
         block = current_block.get()
         if block is not None and block in self._blocks:
             return block.call(name, arguments)
-        return self._at_once(name, arguments)
+        return arguments
 
     def _at_once(self, name: str, arguments: Arguments) -> Any:
         """The results of a function, computed now."""
@@ -265,13 +272,9 @@ class Namespace(ModuleType):
             with contextlib.suppress(RangeError):  # which the function itself raises where it matters
                 weak = {k: weak_constant(args[k], dtype).data for k in numbers}
                 args = tuple([weak.get(k, v) for k, v in enumerate(args)])
-        try:
-            arguments = Arguments(name, args, kwargs)
-        except SymbolicCall:
-            return self._functions[name](*map(_as_constant, args), **kwargs)
-        block = current_block.get()
-        if block is not None and block in self._blocks:
-            return block.call(name, arguments)
+        arguments = self._arguments(name, args, kwargs)
+        if type(arguments) is not Arguments:
+            return arguments
         program, values = self._prepared(name, arguments)
         run = program.ready
         if run is not None and len(values) == 2:

@@ -111,7 +111,7 @@ def polyder(p: Any, m: int = 1) -> Variable:
     Source:
         numpy.polyder
     """
-    y, m = _coefficients("polyder", p), _order("polyder", m)
+    y, m = _coefficients("polyder", p), _order("polyder: m", m)
     for _ in range(m):
         count = maximum(subtract_lengths(y.shape[0], 1), 0)
         powers = as_size_variable(y.shape[0]) - 1 - iota(count)
@@ -126,7 +126,7 @@ def _as(like: Variable, x: Variable) -> Variable:
 def _order(what: str, m: Any) -> int:
     m = known_integer(m)
     if isinstance(m, bool) or not isinstance(m, int) or m < 0:
-        raise InputError(message(f"{what}: m: found {m!r}, needed an integer of at least 0"))
+        raise InputError(message(f"{what}: found {m!r}, needed an integer of at least 0"))
     return m
 
 
@@ -142,7 +142,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Variable:
     Source:
         numpy.polyint
     """
-    p, m = _floating(_coefficients("polyint", p)), _order("polyint", m)
+    p, m = _floating(_coefficients("polyint", p)), _order("polyint: m", m)
     constants = zeros((m,)) if k is None else _coefficients("polyint: k", k)
     if constants.type.shape[0] == 1 and m > 1:
         constants = multiply(constants, ones((m,)))
