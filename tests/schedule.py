@@ -30,6 +30,18 @@ class Scheduler(LoadGroupScheduling):
             return group
         return nodeid.partition("[")[0] if self.is_whole else first
 
+    def remove_node(self, node):
+        """A test that ended its worker is told once, and is not run again: it would end the next one."""
+        work = self.assigned_work[node]
+        crashed = next((name for unit in work.values() for name, done in unit.items() if not done), None)
+        if crashed is not None:
+            scope = self._split_scope(crashed)
+            work[scope][crashed] = True
+            if all(work[scope].values()):
+                del work[scope]
+        super().remove_node(node)
+        return crashed
+
     def mark_test_complete(self, node, item_index, duration=0):
         """What is done leaves the list that is gone through at the end of every test."""
         super().mark_test_complete(node, item_index, duration)

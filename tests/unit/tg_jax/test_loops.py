@@ -97,3 +97,19 @@ def test_loops_that_share_nothing_stay_apart() -> None:
     f = tg.function([x], [a, b], backend="jax")
     assert not {"scan_chains", "scan_siblings"} & tg.explain(f).counts.keys()
     np.testing.assert_allclose(f([1.0, 2.0]), [2.625, np.tanh(2 * np.tanh(0.25))], rtol=1e-15)
+
+
+def test_barriers_in_little_loops_beside_a_call() -> None:
+    """XLA makes one function of a little loop; a barrier in one, of a call or of halves, ended the process."""
+    x = tg.vector("x", dtype="float16")
+
+    def step(c, v):
+        return tg.call(lambda p, q: p * 0.5 + q, c, tg.cast(v, "float32")), c
+
+    total, rows = tg.call(lambda y: tg.scan(step, np.float32(1), y), x)
+    f = tg.function([x], [total, rows], backend="jax")
+    given = np.arange(5, dtype=np.float16)
+    wanted = np.float32(1)
+    for v in given:
+        wanted = wanted * np.float32(0.5) + np.float32(v)
+    assert f(given)[0] == wanted

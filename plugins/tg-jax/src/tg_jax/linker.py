@@ -104,8 +104,9 @@ def scope(options: Options) -> AbstractContextManager[Any]:
 def _jit(function: Callable[..., Any], unit: Unit) -> Callable[..., Any]:
     """The function compiled; on a processor as it is written. Compilers of other devices need the pass themselves."""
     has_loops = _has(unit.graph, loops.Scan | loops.While)
+    has_calls = any(isinstance(node.op, control.Call) for node in unit.graph.nodes)  # in loops nothing equal is outside
     one = is_one(unit.options, has_loops=has_loops)
-    told = compiler_options(unit.options, has_loops=has_loops, has_calls=_has(unit.graph, control.Call))
+    told = compiler_options(unit.options, has_loops=has_loops, has_calls=has_calls)
     return jax.jit(as_one(function) if one else function, compiler_options=told)
 
 

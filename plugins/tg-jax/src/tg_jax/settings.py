@@ -28,6 +28,7 @@ ALONE: Final = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_IND
 AS_WRITTEN: Final = {DISABLED: "algsimp", **(ALONE if jaxlib_version >= (0, 10) else {})}
 IN_LOOPS: Final = {DISABLED: "algsimp,dot-library-rewriter"}  # one function cannot call the library
 BARRIERS: Final = "cse_barrier_expander"  # takes barriers away before equal expressions are merged
+LITTLE: Final = "small-while-loop-hoisting"  # a little loop becomes one function, where a barrier ends the process
 PREALLOCATE: Final = "XLA_PYTHON_CLIENT_PREALLOCATE"
 OFF: Final = ("0", "false", "False")  # as JAX reads the variable
 
@@ -36,7 +37,7 @@ def compiler_options(options: Options, *, has_loops: bool, has_calls: bool = Fal
     """The options of XLA for a program: on a processor it is compiled as it is written, elsewhere as XLA has it."""
     usual = {} if platform(options) != "cpu" else IN_LOOPS if has_loops else AS_WRITTEN
     if usual and has_calls:
-        usual = {**usual, DISABLED: f"{usual[DISABLED]},{BARRIERS}"}
+        usual = {**usual, DISABLED: ",".join([usual[DISABLED], BARRIERS, *([LITTLE] if has_loops else [])])}
     searched = {} if options.autotune is None else {"xla_gpu_autotune_level": options.autotune}
     return {**usual, **searched, **dict(options.compile_options)}
 
