@@ -46,7 +46,8 @@ _NAMES = {
     # programs
     "tg.graph.nodes": "Apply Constant Variable",
     "tg.graph.frozen": "FrozenGraph Node",
-    "tg.graph.function_graph": "View freeze",
+    "tg.graph.function_graph": "freeze",
+    "tg.graph.view": "View",
     "tg.graph.op": "Op",
     "tg.graph.facts": "holds",
     "tg.types.tensor_type": "TensorType",

@@ -14,7 +14,6 @@ from tg.graph.checks import STATUS_LENGTH as STATUS_LENGTH
 from tg.graph.facts import holds as holds
 from tg.graph.frozen import FrozenGraph as FrozenGraph
 from tg.graph.frozen import Node as Node
-from tg.graph.function_graph import View as View
 from tg.graph.function_graph import freeze as freeze
 from tg.graph.interpret import interpret as interpret
 from tg.graph.nodes import Apply as Apply
@@ -23,6 +22,7 @@ from tg.graph.nodes import Variable as Variable
 from tg.graph.op import Op as Op
 from tg.graph.timing import Span as Span
 from tg.graph.timing import annotate as annotate
+from tg.graph.view import View as View
 from tg.link.colour import colours as colours
 from tg.link.colour import takes_graphs as takes_graphs
 from tg.link.declines import taken as taken

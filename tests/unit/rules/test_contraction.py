@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import tg
-from tg.graph.function_graph import FunctionGraph, View
+from tg.graph.function_graph import FunctionGraph
+from tg.graph.view import View
 from tg.graph.interpret import interpret
 from tg.graph.nodes import Constant
 from tg.ops.contraction import MatMul

@@ -9,6 +9,7 @@ from tg.errors import RewriteError, message
 from tg.graph.freezing import origin_of
 from tg.graph.frozen import Origin
 from tg.graph.nodes import Constant
+from tg.graph.view import live
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -69,7 +70,7 @@ class Sweep:
         assert transform is not None
         for c in graph._constants.values():
             done[id(c)] = c
-        for old in graph._live(roots):
+        for old in live(graph, roots):
             first = old[0]
             if id(first) in done and (not replacements or all(id(v) in done for v in old)):
                 continue

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Rows = list[tuple[str, str]]
 
-LOOKING: Final = frozenset({"tg.link.inspection", "tg.link.writing"})
+LOOKING: Final = frozenset({"tg.link.funcified", "tg.link.inspection", "tg.link.writing"})
 LINES: Final = "__lines__"  # the name, in the scope of generated code, of its lines
 
 

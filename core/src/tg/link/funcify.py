@@ -27,13 +27,14 @@ from tg.link.linker import Executable, Linker, Request, Status
 from tg.link.part import Part
 from tg.link.symbolic import has_symbols
 from tg.link.unit import Unit
-from tg.link.writing import Funcified, funcify, parameters
+from tg.link.writing import funcify, parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
     from tg.graph.frozen import FrozenGraph
+    from tg.link.funcified import Funcified
     from tg.link.linker import Traceable
     from tg.link.memory import Plan
     from tg.link.steps import Site

@@ -13,6 +13,7 @@ import numpy as np
 
 from tg.graph.frozen import ValueSlot
 from tg.link.colour import colours
+from tg.link.linker import add_node_note
 from tg.link.symbolic import host_function, operators, refuse
 from tg.ops.control import lower_checks
 from tg.ops.shape import AxisLength
@@ -26,8 +27,11 @@ if TYPE_CHECKING:
 
     from tg.graph.frozen import FrozenGraph, Node
     from tg.graph.op import InnerInput
+    from tg.link.funcify import FuncifyLinker
     from tg.link.symbolic import Symbols
     from tg.types.atoms import Atom
+
+    Array = np.ndarray[Any, Any]
 
 OPERATORS: Final = {
     "//": "floor_divide",
@@ -247,3 +251,29 @@ def _owner(atom: Atom) -> int:
     slot = getattr(atom, "owner", None)
     assert isinstance(slot, ValueSlot)
     return slot.number
+
+
+def called_back(linker: FuncifyLinker, graph: FrozenGraph, number: int) -> Callable[..., Any]:
+    """The rule of an op that calls Python, where nothing is traced: to NumPy, the reference, and back."""
+    op = graph.nodes[number].op
+
+    def rule(*arrays: Any) -> Any:
+        try:
+            results = op.perform(*(a if type(a) is int else linker.to_numpy(a) for a in arrays))
+        except Exception as error:
+            add_node_note(error, graph, number)
+            raise
+        natives = tuple(map(linker.to_native, results))
+        return natives[0] if len(natives) == 1 else natives
+
+    return rule
+
+
+def quiet(perform: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
+    """The function of an op, without NumPy's warnings."""
+
+    def run(*arrays: Array) -> tuple[Array, ...]:
+        with np.errstate(all="ignore"):
+            return perform(*arrays)
+
+    return run

@@ -10,9 +10,9 @@ from tg.link.inspection import check_types
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tg.link.funcified import Funcified
     from tg.link.funcify import FuncifyLinker
     from tg.link.linker import Request
-    from tg.link.writing import Funcified
 
 
 @final

@@ -12,31 +12,30 @@ import functools
 import inspect
 import keyword
 import re
-import sys
 import threading
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from tg.link.blame import LINES, Line, described
+from tg.link.blame import LINES, Line
 from tg.link.colour import colours, static_colours, takes_graphs
-from tg.link.host import HostFunction, SizesInside, host_sizes, sizes_inside
+from tg.link.funcified import Funcified
+from tg.link.host import SizesInside, called_back, host_sizes, quiet, sizes_inside
 from tg.link.inner import CompiledInner, bound, changing_size, refused_size, sized
-from tg.link.linker import Request, add_node_note
+from tg.link.sharing import early_scalars, is_decided, roots_of
 from tg.link.steps import Site, steps_of
 from tg.link.symbolic import as_size, chosen, native, traced_function
 from tg.ops.control import Call, lower_checks
-from tg.ops.elementwise.comparison import where
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.shape import AxisLength
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import CodeType
 
     from tg.graph.frozen import FrozenGraph, Node
     from tg.graph.op import Op
     from tg.link.funcify import FuncifyLinker
+    from tg.link.linker import Request
     from tg.link.symbolic import Symbols
 
     Array = np.ndarray[Any, Any]
@@ -45,53 +44,6 @@ LARGE: Final = 4096  # bytes: a larger constant is an argument of what is traced
 RESERVED: Final = re.compile(r"sizes|constants|int|graph|inner\d+|\w+_lengths|[vhs]\d+|n\d+_\d+")  # in generated code
 KEPT: Final = 256  # combinations of lengths whose scalars are remembered
 SIGNATURES: Final = threading.Lock()  # a builtin's is text that `ast` parses, which CPython 3.11 cannot in two threads
-
-
-class Funcified(NamedTuple):
-    """The functions of a graph.
-
-    `device(sizes, constants, *inputs)` gives the outputs with a backend's arrays, and `constants` are its second
-    argument. `host` gives the sizes that depend on values; it is None where there are none, and `sizes` is ().
-    """
-
-    device: Callable[..., tuple[Any, ...]]
-    host: HostFunction | None
-    constants: tuple[Array, ...]
-    lines: tuple[Line, ...]  # of the generated code
-    code: CodeType
-    rules: frozenset[str]  # the names of the rules in the scope of the code
-    compiled: frozenset[str] = frozenset()  # the names of what compiles inner graphs
-
-    def inspected(self, inspect: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
-        """`device` with every call of a rule made by `inspect(line, rule, args, kwargs)`."""
-        scope = dict(self.device.__globals__)
-        for name in self.rules:
-            scope[name] = functools.partial(_inspected, inspect, self.lines, scope[name])
-        scope.update(dict.fromkeys(self.compiled, bound))
-        exec(self.code, scope)
-        scope.update({k: v for k, v in self.device.__globals__.items() if k.endswith("_lengths")})  # what is remembered
-        return scope["graph"]  # type: ignore[no-any-return]
-
-    @property
-    def declarations(self) -> str:
-        """The meaning of the names in the generated code, as comments."""
-        scope = self.device.__globals__
-        rows = [f"# {name}: {described(scope[name])}" for name in sorted(self.rules)]
-        rows += [f"# constants[{k}]: {a.dtype}{list(a.shape)}" for k, a in enumerate(self.constants)]
-        return "".join(f"{row}\n" for row in rows)
-
-    @property
-    def source(self) -> str:
-        """The generated code, with the user's lines as comments."""
-        rows: list[str] = []
-        last = ""
-        for text, loc, _, _ in self.lines:
-            comment = f"    # {loc}" if loc is not None else ""
-            if comment and comment != last:
-                rows.append(comment)
-            rows.append(text)
-            last = comment or last
-        return "\n".join(rows) + "\n" + (f"\n{self.host.source}" if self.host is not None else "")
 
 
 def funcify(graph: FrozenGraph, request: Request, linker: FuncifyLinker, symbols: Symbols | None = None) -> Funcified:
@@ -113,13 +65,6 @@ def funcify(graph: FrozenGraph, request: Request, linker: FuncifyLinker, symbols
     host = host_sizes(graph, "graph_sizes", unit.as_numpy) if linker.length is None else None
     rules, compiled = frozenset(unit.rules), frozenset(unit.compiled)
     return Funcified(unit.scope["graph"], host, tuple(unit.constants), lines, code, rules, compiled)
-
-
-def _inspected(
-    inspect: Callable[..., Any], lines: Sequence[Line], rule: Callable[..., Any], *args: Any, **kwargs: Any
-) -> Any:
-    """A call of a rule from generated code, of which the line tells the node."""
-    return inspect(lines[sys._getframe(1).f_lineno - 1], rule, args, kwargs)
 
 
 def parameters(function: object) -> frozenset[str]:
@@ -218,10 +163,10 @@ class _GraphWriter:
         self.inside: dict[int, list[SizesInside | None]] = {}  # by node: sizes that depend on values
         self.calls = {number: len(self.sizes) + place for place, number in enumerate(self.colours.calls)}
         self.made: set[int] = set(range(graph.arity))  # values that exist as the backend's arrays
-        self.roots = _roots(graph, unit.linker.views, self.colours.shape)
+        self.roots = roots_of(graph, unit.linker.views, self.colours.shape)
         self.viewed = frozenset(k for value, roots in enumerate(self.roots) for k in roots if k != value)
         self.live = self._live()
-        self.early = _early(graph, self.colours.shape) if not traced else frozenset[int]()
+        self.early = early_scalars(graph, self.colours.shape) if not traced else frozenset[int]()
         self.early_lines: list[Line] = []
         self.lengths: dict[str, str] = {}  # that the early lines need: where they are found
         self.early_names: dict[str, None] = {}  # that other lines need
@@ -335,7 +280,7 @@ class _GraphWriter:
         operands = [self._size(k) if place in sizes else self._native(k) for place, k in enumerate(node.inputs)]
         self.made.update(node.outputs)
         calls, dying = None, frozenset[int]()
-        if _is_decided(self.graph, node, self.colours.shape):
+        if is_decided(self.graph, node, self.colours.shape):
             text, several = self._choice(number, node, operands), False
             calls = None if self.unit.symbols is None else number
         elif isinstance(node.op, Call):
@@ -374,7 +319,7 @@ class _GraphWriter:
         unit, op, dying = self.unit, node.op, frozenset[int]()
         python = op.calls_python and unit.request.rule_for(op.rule_key) is None
         if not self.traced and (python or unit.request.on_host(op, self.graph, number)):
-            rule = _called_back(unit.linker, self.graph, number)
+            rule = called_back(unit.linker, self.graph, number)
             return f"{unit.bind(op.name if python else f'host_{op.name}', rule, rule)}({', '.join(operands)})", dying
         special = self._special(number, node)
         if special is not None:
@@ -460,7 +405,7 @@ class _GraphWriter:
             self._on_symbols(number, node, self.unit.symbols)
             return
         else:
-            name = self.unit.bind(f"host_{node.op.name}", _quiet(node.op.perform), node.op)
+            name = self.unit.bind(f"host_{node.op.name}", quiet(node.op.perform), node.op)
             targets = "".join(f"h{k}, " for k in node.outputs)
             text = f"{targets}= {name}({', '.join(self._on_host_name(k, early=is_early) for k in node.inputs)})"
         if is_early:
@@ -497,60 +442,3 @@ class _GraphWriter:
         if constant is not None:
             return self.unit.bind("c", constant.data, constant.key)
         return f"h{k}" if early or k not in self.early else self._early_name(f"h{k}")
-
-
-def _called_back(linker: FuncifyLinker, graph: FrozenGraph, number: int) -> Callable[..., Any]:
-    """The rule of an op that calls Python, where nothing is traced: to NumPy, the reference, and back."""
-    op = graph.nodes[number].op
-
-    def rule(*arrays: Any) -> Any:
-        try:
-            results = op.perform(*(a if type(a) is int else linker.to_numpy(a) for a in arrays))
-        except Exception as error:
-            add_node_note(error, graph, number)
-            raise
-        natives = tuple(map(linker.to_native, results))
-        return natives[0] if len(natives) == 1 else natives
-
-    return rule
-
-
-def _quiet(perform: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
-    def run(*arrays: Array) -> tuple[Array, ...]:
-        with np.errstate(all="ignore"):
-            return perform(*arrays)
-
-    return run
-
-
-def _early(graph: FrozenGraph, scalars: frozenset[int]) -> frozenset[int]:
-    """Of the scalars known from shapes those that follow from the lengths of inputs."""
-    first = graph.arity + len(graph.constants)
-    values = set(range(graph.arity, first))
-    for node in graph.nodes:
-        if isinstance(node.op, AxisLength):
-            source = node.inputs[0]
-            if source < graph.arity or graph.types[source].shape[node.op.axis] is not None:
-                values.update(node.outputs)
-        elif values.issuperset(node.inputs) and scalars.issuperset(node.outputs):
-            values.update(node.outputs)
-    return frozenset(k for k in values if k >= first)
-
-
-def _is_decided(graph: FrozenGraph, node: Node, scalars: frozenset[int]) -> bool:
-    """Whether a node chooses between arrays of one type by what shapes decide: a status is a chain of such."""
-    if node.op.rule_key is not where or node.inputs[0] not in scalars or graph.types[node.inputs[0]].ndim:
-        return False
-    types = [graph.types[k].static for k in (*node.inputs[1:], *node.outputs)]
-    return None not in types[0].shape and types[0] == types[1] == types[2]
-
-
-def _roots(graph: FrozenGraph, views: frozenset[object], scalars: frozenset[int]) -> list[frozenset[int]]:
-    """For each value the values whose memory it may share: itself, unless it is a view, or one of two."""
-    roots = [frozenset({k}) for k in range(len(graph.types))]
-    for node in graph.nodes:
-        if node.op.rule_key in views or _is_decided(graph, node, scalars):
-            shared = frozenset().union(*(roots[k] for k in node.inputs))
-            for k in node.outputs:
-                roots[k] = shared or roots[k]
-    return roots

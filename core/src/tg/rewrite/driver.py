@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from tg.graph.checks import Check
     from tg.graph.frozen import FrozenGraph
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Apply
     from tg.graph.op import Op
+    from tg.graph.view import View
     from tg.rewrite.rule import Attempt, Rule
     from tg.types.tensor_type import TensorType
 

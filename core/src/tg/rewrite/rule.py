@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tg.graph.frozen import FrozenGraph
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Apply
+    from tg.graph.view import View
     from tg.types.lengths import Length
 
     Outputs = tuple[Variable, ...]

@@ -26,8 +26,8 @@ from tg.types.requirements import equal_here
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Apply, Variable
+    from tg.graph.view import View
     from tg.types.lengths import Length
 
     Merge = Callable[[Variable, Variable, int], Variable | None]

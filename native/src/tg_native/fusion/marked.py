@@ -24,7 +24,7 @@ from tg.types.dtypes import numpy_dtype
 from tg.types.lengths import same
 
 if TYPE_CHECKING:
-    from tg.graph.function_graph import View
+    from tg.graph.view import View
     from tg.graph.nodes import Apply, Variable
 
 DTYPES: Final = ("float32", "float64")  # whose sums are never rounded to 0

@@ -20,8 +20,8 @@ from tg.rules.shape import made_by
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Variable
+    from tg.graph.view import View
 
     Step = tuple[int, int, int]  # matrices i to p times matrices p to j, all numbered from 0
     Lengths = Sequence[int | None]  # matrix k is lengths[k] by lengths[k + 1]

@@ -23,8 +23,8 @@ from tg.types.requirements import equal_here
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Apply, Variable
+    from tg.graph.view import View
 
     Axes = tuple[int, ...]
 

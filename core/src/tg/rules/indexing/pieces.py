@@ -15,8 +15,8 @@ from tg.types.lengths import add
 from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Apply, Variable
+    from tg.graph.view import View
     from tg.types.lengths import Length
 
 

@@ -26,8 +26,8 @@ from tg.types.requirements import equal_here
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Apply, Variable
+    from tg.graph.view import View
 
 FEW: Final = 4  # windows of one value that are computed apart
 SMALL: Final = 8  # positions that they may have together where the length is not known

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tg.graph.frozen import FrozenGraph
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Apply
+    from tg.graph.view import View
 
 DEEPEST: Final = 16  # functions between eigenvalues and their sum
 VALUES: Final[dict[type, Any]] = {Eigh: Eigvalsh, SVD: Svdvals}

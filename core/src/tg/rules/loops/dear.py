@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from tg.graph.frozen import FrozenGraph, Node
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Apply, Variable
+    from tg.graph.view import View
 
 
 def _is_of_numbers(node: Node, body: FrozenGraph) -> bool:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.graph.frozen import Node
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Apply, Variable
+    from tg.graph.view import View
     from tg.types.tensor_type import TensorType
 
     Array = np.ndarray[Any, Any]

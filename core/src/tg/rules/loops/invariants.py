@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.graph.frozen import Node
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Apply
+    from tg.graph.view import View
     from tg.types.tensor_type import TensorType
 
 

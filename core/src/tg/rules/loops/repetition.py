@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.graph.frozen import FrozenGraph, Node
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Variable
+    from tg.graph.view import View
 
 
 class _Loop(NamedTuple):

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tg.graph.frozen import FrozenGraph, Node
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Apply
     from tg.graph.op import Op
+    from tg.graph.view import View
 
     Array = np.ndarray[Any, Any]
 

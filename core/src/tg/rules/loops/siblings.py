@@ -22,8 +22,8 @@ from tg.types.substitution import atoms
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Apply, Variable
+    from tg.graph.view import View
 
 SHARED: Final = 0.5  # of a step's nodes that another has too: then both are one
 LARGE: Final = 16  # elements of an array: with fewer a step has little to do at a time

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tg.graph.frozen import Node
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Apply, Variable
+    from tg.graph.view import View
     from tg.types.lengths import Length
 
 

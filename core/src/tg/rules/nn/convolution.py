@@ -31,8 +31,8 @@ from tg.types.requirements import equal_here
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Apply, Variable
+    from tg.graph.view import View
     from tg.types.lengths import Length
 
     Size = int | Length

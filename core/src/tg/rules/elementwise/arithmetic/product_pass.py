@@ -40,8 +40,8 @@ from tg.types.dtypes import is_integer
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Variable
+    from tg.graph.view import View
     from tg.rules.elementwise.arithmetic.scalars import Exact
     from tg.rules.elementwise.arithmetic.trees import Inside
 

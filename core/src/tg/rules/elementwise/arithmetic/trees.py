@@ -12,8 +12,8 @@ from tg.types.substitution import atoms
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Variable
+    from tg.graph.view import View
     from tg.types.lengths import Length
 
     Rebuild = Callable[[Variable, "Inside"], Variable | None]

@@ -20,9 +20,9 @@ from tg.types.dtypes import is_float
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Apply, Variable
     from tg.graph.op import Op
+    from tg.graph.view import View
 
 JOINED: Final[dict[Op, Any]] = {multiply.op: add, divide.op: subtract}
 

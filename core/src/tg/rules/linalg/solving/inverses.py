@@ -14,8 +14,8 @@ from tg.rules.shape.moved import untransposed
 from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Apply, Variable
+    from tg.graph.view import View
 
 
 def _solved(view: View) -> dict[int, Variable]:

@@ -34,8 +34,8 @@ from tg.rules.shape.moved import Moved, untransposed
 from tg.types.dtypes import is_complex, numpy_dtype
 
 if TYPE_CHECKING:
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Apply, Variable
+    from tg.graph.view import View
 
 LEAST_RATIO: Final = 2
 """Rows of U for one of its columns from which on the smaller matrix pays: its factors take an eighth of the work."""

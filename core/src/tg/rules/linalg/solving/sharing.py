@@ -17,8 +17,8 @@ from tg.rewrite.rule import Pass
 from tg.rules.linalg.solving.structure import bounded
 
 if TYPE_CHECKING:
-    from tg.graph.function_graph import View
     from tg.graph.nodes import Apply, Variable
+    from tg.graph.view import View
 
 MOST_REPEATED: Final = 6
 """Rows of a matrix, if known, that is factorised again: to hold it in registers is cheaper than to keep its factors."""
