@@ -5,7 +5,9 @@ others, so that no worker is left alone with it at the end. What is marked `nigh
 `@pytest.mark.sampled(n)` is one of many parameters that are much alike: a usual run has an n-th, always the same
 ones, and one at least; of a file that is marked and has tests without parameters about an n-th of these. `make long`
 has a fifth or an n-th, whichever is more (`--of-sampled 5`), others than a usual run; `--turn 2` and on are the rest,
-and `make nightly` has all. Of long tests a slow machine has a fourth, others on each of four days (`--of-long 4`).
+and `make nightly` has all. A test that runs on several backends is sampled, with n = 2: `make test` has one half, the
+first turn of `make long` the other.
+Of long tests a slow machine has a fourth, others on each of four days (`--of-long 4`).
 Of the sparse tier of conformance, where it is run beside tests, a usual run has every sixth batch of the reference, of
 each of the six other backends every 60th, others for each, and no gap.
 """
@@ -18,6 +20,7 @@ import shutil
 import tempfile
 import zlib
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import hypothesis
@@ -89,11 +92,21 @@ def pytest_generate_tests(metafunc):
     whole = config.getoption("--whole")
     usual = [one for one in made if whole or not any(mark.name == "long" for mark in one.marks)] or made[:1]
     sampled = next(metafunc.definition.iter_markers("sampled"), None)
+    if sampled is None and runs_on_several(metafunc):
+        sampled = pytest.mark.sampled(2).mark
+        usual = [replace(one, marks=[*one.marks, sampled]) for one in usual]
     if sampled is not None:
         drawn = sorted(usual, key=lambda one: zlib.crc32(f"{metafunc.definition.nodeid}[{one.id}]".encode()))
         chosen = {one.id for one in sample(drawn, share(config, sampled), config.getoption("--turn") if whole else 0)}
         usual = [one for one in usual if one.id in chosen]
     made[:] = usual
+
+
+def runs_on_several(metafunc):
+    """Whether a test that is not long has parameters of several backends."""
+    marks = [*metafunc.definition.iter_markers(), *(mark for one in metafunc._calls for mark in one.marks)]
+    is_long = any(mark.name in ("long", "nightly") for mark in marks)
+    return not is_long and len({one.params.get("backend") for one in metafunc._calls}) > 1
 
 
 def sample(drawn, share, turn):
