@@ -78,7 +78,7 @@ try:
     f([0.5, -1.0], 2)
 except tg.BoundsError as error:
     found.append(str(error).partition("\\n")[0])
-print(json.dumps([found, str(f.compile_report())]))
+print(json.dumps([found, [row.name for row in f.compile_report().rows]]))
 """
 
 
@@ -95,12 +95,12 @@ def test_another_process_finds_them_in_the_cache(backend, tmp_path):
     (first, cold), (second, warm) = (run_once(backend, environment) for _ in range(2))
     assert first == second
     assert re.search("index 2 is out of bounds for an axis of length 2", first[-1])
-    assert "the backend's compiler" in cold
-    assert "the backend's compiler" not in warm
+    assert "compiler" in cold
+    assert "compiler" not in warm
 
 
 def run_once(backend, environment):
-    """What the program finds, and what its function says of its compilation."""
+    """What the program finds, and the steps of its compilation."""
     command = [sys.executable, "-c", PROGRAM, backend]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     return json.loads(done.stdout.splitlines()[-1])
