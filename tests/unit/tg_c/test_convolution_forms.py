@@ -52,3 +52,10 @@ def test_an_update_by_a_clipped_gradient_reads_whole_rows():
     text = tg.function([x], [], updates=updates, backend="c").source()
     assert "180" in text  # the elements of a row
     assert re.search(r"\* 9;", text) is None
+
+
+def test_one_function_reads_held_images_and_images_as_they_lie():
+    x, w = tg.tensor("x", "float32", (None, 3, 9, 9)), tg.tensor("w", "float32", (16, 3, 2, 2))
+    f = tg.function([x, w], [tg.nn.conv2d(x, w, padding=1), tg.nn.conv2d(x, w)], backend="c")
+    images = [*re.finditer(r"void tg_convolved_tiles\w*\((.*?) \*p0,", f.source(full=True))]
+    assert [match[1] for match in images] == ["const f32"]  # else compilers warn of what the second call discards

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import itertools
 from typing import TYPE_CHECKING, final
 
 from tg_c.abreast import CONST, Abreast
@@ -169,9 +170,11 @@ class Flow(Abreast):
         if not self.lanes:
             return write(*operands)
         symbol = f"tg_{name}_{self._kept(operands)}_{self.abreast}"
-        dtype = self.prelude.results.get(symbol)
-        if dtype is None:
-            dtype = self.prelude.results[symbol] = self._written_apart(symbol, write, operands)
+        dtype, forms = self.prelude.results.get(symbol, (None, ()))
+        needed = _forms(operands, forms)
+        if dtype is None or needed != forms:
+            dtype = self._written_apart(symbol, write, operands, needed)
+            self.prelude.results[symbol] = dtype, needed
         arguments = [text for x in operands for text in self._given(x)]
         if not dtype:
             self.line(f"{symbol}({', '.join(arguments)});")
@@ -187,9 +190,15 @@ class Flow(Abreast):
         symbol: str,
         write: Callable[..., Lanes | None],
         operands: Sequence[Operand],
+        forms: Sequence[str],
     ) -> str:
-        """The dtype of what a function gives, which the prelude gets; "" if that is nothing."""
-        body, parameters = self.another(), list[str]()
+        """The dtype of what a function gives, which the prelude gets; "" if that is nothing.
+
+        Args:
+            forms: of the pointers among its operands.
+        """
+        body, parameters, form = self.another(), list[str](), iter(forms)
+        operands = [Pointer(self, x.dtype, x.text, next(form)) if isinstance(x, Pointer) else x for x in operands]
         result = write(*(self._received(body, f"p{k}", x, parameters) for k, x in enumerate(operands)))
         if result is not None:
             for k, text in enumerate(body.texts(result)):
@@ -251,3 +260,12 @@ class Flow(Abreast):
         if isinstance(x, Local):
             return Local(body, x.dtype, names, x.lanes)
         return Lanes(body, x.dtype, names if len(names) > 1 else names[0])
+
+
+def _forms(operands: Sequence[Operand], forms: Sequence[str]) -> tuple[str, ...]:
+    """Forms of the pointers among operands: that to a constant where this or an earlier call (`forms`) has one.
+
+    A convolution reads images that it holds, in memory of its own, and images as they lie by one function.
+    """
+    own = [x.form for x in operands if isinstance(x, Pointer)]
+    return tuple(CONST if CONST in pair else pair[0] for pair in itertools.zip_longest(own, forms, fillvalue=""))

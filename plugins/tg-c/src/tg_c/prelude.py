@@ -37,7 +37,7 @@ class Prelude:
         self.symbol = symbol
         self.libraries = {"m"}
         self.is_one = False
-        self.results: dict[str, str] = {}  # of functions of loops: the dtypes, "" where there is none
+        self.results: dict[str, tuple[str, tuple[str, ...]]] = {}  # of functions: dtypes or "", forms of pointers
         self.outlined: dict[str, str] = {}  # the names of outlined functions, by parameters and block
         self.templates: dict[object, str] = {}  # what rules have written: the expressions by op, dtypes and lanes
         self.machine = Machine(vector_bytes(), has_fused())
@@ -57,7 +57,7 @@ class Prelude:
         convolution's functions these would be most of its work.
         """
         text = f"TG_PART void {name}{text}"
-        self.need(name, text)
+        self._parts[name] = text
         self._functions[name] = text.index(" {")
 
     def has(self, name: str) -> bool:

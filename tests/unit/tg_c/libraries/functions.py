@@ -78,6 +78,31 @@ def training():
     return f, {"x": _normal(16, 20).astype("float32"), "labels": rng.integers(0, 5, 16)}
 
 
+def network():
+    """A step of training a residual block: images that are held, and images as they lie, by one function."""
+    batch = tg.dim("batch")
+    images, labels = tg.tensor("images", "float32", (batch, 3, 4, 4)), tg.tensor("labels", "int64", (batch,))
+    rng = np.random.default_rng(4)
+    shapes = {
+        "stem": (16, 3, 3, 3),
+        "first": (24, 16, 3, 3),
+        "second": (24, 24, 3, 3),
+        "across": (24, 16, 1, 1),
+        "last": (24, 5),
+    }
+    w = {
+        n: tg.shared(rng.normal(size=s).astype("float32") / np.sqrt(np.float32(s[-1] * 9)), n, shape=s)
+        for n, s in shapes.items()
+    }
+    x = tg.relu(tg.nn.conv2d(images, w["stem"], padding=1))
+    y = tg.nn.conv2d(tg.relu(tg.nn.conv2d(x, w["first"], stride=2, padding=1)), w["second"], padding=1)
+    y = tg.relu(y + tg.nn.conv2d(x, w["across"], stride=2))
+    loss = tg.nn.cross_entropy(tg.mean(y, axis=(2, 3)) @ w["last"], labels)
+    updates = {w[n]: w[n] - np.float32(0.1) * g for n, g in tg.grad(loss, w).items()}
+    f = tg.function([images, labels], {"loss": loss}, updates=updates, name="network")
+    return f, {"images": rng.normal(size=(2, 3, 4, 4)).astype("float32"), "labels": np.array([1, 4])}
+
+
 def dtypes():
     """Results of the kinds of dtypes, and arrays without elements."""
     n = tg.dim("n")
@@ -97,7 +122,7 @@ def dtypes():
     return f, {"x": _normal(9), "z": _normal(9) + 1j * _normal(9)}
 
 
-ALL = (small, posterior, recurrence, systems, draws, training, dtypes)
+ALL = (small, posterior, recurrence, systems, draws, training, network, dtypes)
 
 
 def _normal(*shape):
