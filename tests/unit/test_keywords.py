@@ -97,6 +97,10 @@ def firsts(other: str, own: set[str]) -> list[str]:
         (lambda: tg.shared(1.0).get_value(borrow=True), "get_value: keyword: found borrow, needed "),
         (lambda: tg.zeros(2, 3), "hint: a shape is one tuple: tg.zeros((2, 3))"),
         (lambda: tg.reshape(tg.vector("x"), 2, 3), "hint: a shape is one tuple: tg.reshape(x, (2, 3))"),
+        (lambda: tg.grad(tg.sum(tg.vector("x"))), "grad: found no wrt, needed cost, wrt"),
+        (lambda: tg.vjp(tg.vector("x"), cotangents=1.0), "vjp: found no wrt, needed outputs, wrt, cotangents"),  # type: ignore[call-arg]
+        (lambda: tg.function(), "function: found no inputs, outputs, needed inputs, outputs"),
+        (lambda: tg.shared(1.0).set_value(), "set_value: found no value, needed value"),  # type: ignore[call-arg]
         (lambda: tg.nn.Attention(8, 2)(tg.matrix("x"), attn_mask=None), "found attn_mask, needed mask"),
     ],
 )
@@ -119,6 +123,15 @@ def test_what_nobody_knows_is_pythons_own() -> None:
         with pytest.raises(TypeError, match="unexpected keyword argument 'colour'") as found:
             call()
         assert not isinstance(found.value, InputError)
+
+
+def test_what_a_function_of_the_user_lacks_is_pythons_own() -> None:
+    def step(carry: Any, x: Any, rate: Any) -> Any:
+        return carry, x
+
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'rate'") as found:
+        tg.scan(step, 0.0, tg.vector("x"))  # type: ignore[call-overload]
+    assert not isinstance(found.value, InputError)
 
 
 def test_signatures_name_operands() -> None:

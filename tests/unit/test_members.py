@@ -50,6 +50,18 @@ def said(kind: str, name: str, path: Path) -> str:
     return str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["value", "data"])
+def test_assigning_a_value_to_a_shared_variable_tells_the_call_that_does_it(name: str) -> None:
+    s = tg.shared(np.zeros(2), "s")
+    with pytest.raises(
+        AttributeError, match=rf"found an assignment of {name}, needed a call\n  hint: s.set_value\(v\)"
+    ):
+        setattr(s, name, np.ones(2))
+    assert s.get_value().tolist() == [0.0, 0.0]
+    assert not hasattr(s, name)
+    assert name not in dir(s)
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "hint"),
     [

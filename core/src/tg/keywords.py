@@ -192,6 +192,7 @@ INSTEAD: Final = (  # keywords that stand for something that has another form he
 
 REST: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 UNKNOWN: Final = re.compile(r"got an unexpected keyword argument '(\w+)'")
+LACKING: Final = re.compile(r"missing \d+ required (?:positional|keyword-only) arguments?: (.*)")
 
 
 def explain(names: dict[str, Any], public: Iterable[str]) -> None:
@@ -242,7 +243,7 @@ def _explained(f: Callable[..., Any]) -> Any:
         try:
             return f(*args, **kwargs)
         except TypeError as error:
-            told = instead(what, [f], kwargs, error)
+            told = instead(what, [f], kwargs, error) or lacking(what, f, args, kwargs, error)
             if told is None:
                 if isinstance(error, TgError):
                     error.trim()
@@ -284,6 +285,30 @@ def instead(
     return InputError(
         message(f"{what}: keyword: found {name}, needed {right[0] if right else ', '.join(own)}", hint=hint)
     )
+
+
+def lacking(
+    what: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError
+) -> InputError | None:
+    """The exception for a call that leaves out what a function has no default for; None where something else is wrong.
+
+    Args:
+        what: the name of what was called.
+        args, kwargs: those of the call.
+        error: what was raised by it.
+    """
+    match = LACKING.search(str(error)) if type(error) is TypeError else None
+    if match is None:
+        return None
+    signature, names = inspect.signature(f), re.findall(r"'(\w+)'", match[1])
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError:
+        needed = [k for k, p in signature.parameters.items() if p.default is p.empty and p.kind not in REST]
+        shown = [k for k in needed if k != "self"]
+        if set(names) <= set(shown):
+            return InputError(message(f"{what}: found no {', '.join(names)}, needed {', '.join(shown)}"))
+    return None
 
 
 def without_counterpart(what: str, keyword: str) -> str | None:

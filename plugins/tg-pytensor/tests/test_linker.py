@@ -53,6 +53,13 @@ def test_a_backend_that_is_not_there_is_no_reason_to_leave_a_graph_with_pytensor
             pytensor.function([x], y, mode=Mode(TgLinker("numab")))
 
 
+def test_a_configuration_that_there_is_none_of_is_no_reason_to_leave_a_graph_with_pytensor(monkeypatch):
+    x = pt.vector("x")
+    monkeypatch.setenv("TG_MODE", "fast")
+    with pytest.raises(tg.OptionError, match="TG_MODE"):
+        pytensor.function([x], pt.exp(x), mode=Mode(TgLinker("perform")))
+
+
 @pytest.mark.parametrize("mode", ["TG_PERFORM", "TG_C"])
 def test_what_fits_only_where_lengths_are_1_is_left_with_pytensor(mode):
     """A loop in a loop, whose inner one is shorter in the last step of the outer one."""

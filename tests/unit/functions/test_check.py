@@ -2,6 +2,7 @@
 
 import html
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -155,6 +156,14 @@ def test_names_that_nobody_knows_are_refused() -> None:
     x = tg.vector("x")
     with pytest.raises(tg.BackendUnavailable, match="jaks"):
         tg.check(x, backends="jaks")
+
+
+@pytest.mark.parametrize("look", [tg.check, tg.explain, tg.view])
+def test_what_has_no_variable_is_refused(look: Any) -> None:
+    for value in (3, [1.0, 2.0], "x", np.ones(2)):
+        with pytest.raises(tg.InputError, match=r"found .*, needed a compiled function, a variable, or several"):
+            look(value)
+    look(tg.constant(3.0))
 
 
 def test_the_table_has_eighty_columns_and_html_is_escaped() -> None:

@@ -35,6 +35,23 @@ def test_a_misspelled_backend_is_an_error_that_names_the_near_match(world):
         world.registry().backend("performs")
 
 
+def test_the_name_of_a_device_is_an_error_that_names_the_option(world):
+    world.add_backend("mine")
+    for name in ("cuda", "gpu", "tpu"):
+        with pytest.raises(BackendUnavailable, match=f"backend '{name}': found a device, needed one of mine, perform"):
+            world.registry().backend(name)
+    with pytest.raises(BackendUnavailable, match="hint: backends run on the processor unless told otherwise"):
+        world.registry().backend("cpu")
+
+
+def test_the_hint_about_a_device_is_an_option_that_there_is():
+    with pytest.raises(BackendUnavailable, match="found a device") as caught:
+        tg.backend("cuda")
+    hint = told(caught).partition("hint: ")[2].partition(";")[0]
+    if "pip install" not in hint:
+        exec(hint.replace("cuda", "cpu"), {"tg": tg})  # which every machine has
+
+
 @pytest.mark.parametrize("name", ["c", "jax", "mlx", "numba", "torch"])
 def test_a_backend_published_with_tg_that_is_missing_is_an_error_that_says_how_to_install_it(world, name):
     with pytest.raises(BackendUnavailable) as caught:

@@ -22,7 +22,7 @@ from tg.functions.excluded import excluded
 from tg.functions.jit import Jitted
 from tg.functions.request import Options, Request
 from tg.functions.shared import Shared
-from tg.functions.structure import flatten
+from tg.functions.structure import flatten, need_variables
 from tg.functions.verdict import REFUSALS, Verdict, Verdicts
 from tg.graph.nodes import Variable
 from tg.graph.traversal import inputs_of
@@ -90,7 +90,9 @@ def _requested(value: Any, outputs: Any, mode: str | None, exclude: str | Collec
         hint = "tg.check(f.lower(…)) takes one call"
         raise InputError(message(f"check: found {value!r}, needed one compiled function", hint=hint))
     config = current()
-    leaves, structure = flatten(value if outputs is None else outputs)
+    expression = value if outputs is None else outputs
+    need_variables("check", expression)
+    leaves, structure = flatten(expression)
     every = inputs_of(leaves)
     inputs = [v for v in every if not isinstance(v, Shared)]
     if outputs is not None:

@@ -13,7 +13,7 @@ from tg.functions.excluded import excluded
 from tg.functions.explanation import Explanation
 from tg.functions.jit import Jitted
 from tg.functions.retyped import retyped, stand_in
-from tg.functions.structure import flatten
+from tg.functions.structure import flatten, need_variables
 from tg.graph.nodes import Variable
 from tg.graph.traversal import inputs_of
 
@@ -58,6 +58,7 @@ def explain(
     config = current()
     choice = choose(backend, config.backend)
     expression = value if outputs is None else outputs
+    need_variables("explain", expression)
     leaves, _ = flatten(expression)
     inputs = inputs_of(leaves) if outputs is None else [value] if isinstance(value, Variable) else list(value)
     names = excluded(config.exclude if exclude is None else exclude, choice.name)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import operator
 from itertools import count, repeat
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, final
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from tg.functions.convert import to_array
 from tg.graph.dims import named_type
 from tg.graph.nodes import Variable
 from tg.keywords import with_told_methods
+from tg.members import missing
 from tg.turns import Claim, alone
 from tg.types.dtypes import dtype_name, numpy_dtype
 from tg.types.tensor_type import TensorType
@@ -142,6 +143,26 @@ class Value:
         return laid
 
 
+class Elsewhere:
+    """A name that values of other libraries' variables are assigned to: assigning it tells what to do instead.
+
+    It is a descriptor, and not `__setattr__`: new values are stored by one call of C, in which no Python runs.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object, owner: type | None = None) -> NoReturn:
+        if instance is None:
+            raise AttributeError(self.name)
+        raise missing(instance, self.name)
+
+    def __set__(self, instance: object, value: object) -> NoReturn:
+        text = f"{type(instance).__name__!r} object: found an assignment of {self.name}, needed a call"
+        hint = "s.set_value(v) replaces the value; updates={s: …} does at each call"
+        raise AttributeError(message(text, hint=hint), name=self.name, obj=instance)
+
+
 @final
 @with_told_methods
 class Shared(Variable):
@@ -157,6 +178,8 @@ class Shared(Variable):
     }
     _set_hint = "s.set_value(v) replaces the value, updates={s: …} at each call; s.at[index].set(v) is a new variable"
     _value_hint = "s.get_value() is a copy of its value"
+    if not TYPE_CHECKING:
+        value, data = Elsewhere(), Elsewhere()
 
     def __init__(self, type_: TensorType, value: Value, name: str | None, *, is_fixed: bool = False) -> None:
         super().__init__(type_, name=name)
@@ -208,6 +231,9 @@ class Shared(Variable):
                 hint = "tg.shared(…, shape=(None, …)) makes one whose lengths may change"
                 text = f"update of {self!r}: found shape {value.shape}, needed {self.type}"
                 raise ShapeError(message(text, *lines, hint=hint))
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if type(vars(Shared).get(name)) is not Elsewhere]
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_restored, (named_type(self), self.get_value(), self.name, self.is_fixed))

@@ -36,6 +36,11 @@ class Provider(NamedTuple):
     backend: Backend
 
 
+def option_names(backend: Backend) -> tuple[str, ...]:
+    """The names of a backend's own options."""
+    return tuple(field.name for field in dataclasses.fields(backend.options) if field.init)
+
+
 class Installed:
     """The plugins of this process: what their hooks return, and which of them provides a backend."""
 
@@ -180,6 +185,9 @@ class Installed:
         if name in EXTRAS:
             return problems.not_installed(name)
         there = sorted({entry.name for entry in self._backend_entries()} | set(self._core_names()))
+        if name.partition(":")[0] in problems.DEVICES:
+            owners = [one.backend.name for one in self.natives() if "device" in option_names(one.backend)]
+            return problems.device(name, there, owners)
         return problems.unknown(there, near(name, [*self.names(), *self._core_names()]))
 
     @property

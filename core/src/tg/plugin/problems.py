@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pluggy
 
@@ -106,6 +106,23 @@ def unknown(there: Sequence[str], like: str | None) -> Problem:
     """A name that neither tg nor anything installed has."""
     hint = f"backend={like!r} exists" if like else "run `tg backends` for what is known"
     return Problem("unknown", None, "not installed", f"not installed: found {', '.join(there)}", hint)
+
+
+DEVICES: Final = ("cpu", "cuda", "gpu", "hip", "metal", "mps", "rocm", "tpu", "xla", "xpu")
+"""Names of devices, which are no backends: users of PyTorch and JAX ask for one as for the other."""
+
+
+def device(name: str, there: Sequence[str], owners: Sequence[str]) -> Problem:
+    """The name of a device in place of that of a backend."""
+    reason = f"found a device, needed one of {', '.join(there)}"
+    if name == "cpu":
+        return Problem("unknown", None, "not installed", reason, "backends run on the processor unless told otherwise")
+    if not owners:
+        return Problem(
+            "unknown", None, "not installed", reason, 'pip install "tg-core[torch]", whose option device= it is'
+        )
+    hint = f'tg.backend("{owners[-1]}", device="{name}"); it is an option of {", ".join(owners)}'
+    return Problem("unknown", None, "not installed", reason, hint)
 
 
 def lacking(entry: Entry, requirements: Sequence[tuple[str, str | None]]) -> Problem:

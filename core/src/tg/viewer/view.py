@@ -14,6 +14,7 @@ from tg.errors import InputError, message
 from tg.functions.compiled import Function
 from tg.functions.explain import explain
 from tg.functions.profile import Profile
+from tg.functions.structure import need_variables
 from tg.rewrite.phases import PHASES
 from tg.viewer.code import lines_of_places
 from tg.viewer.records import Records
@@ -79,6 +80,8 @@ def view(value: Any, path: str | os.PathLike[str] | None = None, *, profile: Pro
         raise InputError(
             message(f"view: profile: found {profile!r}, needed f.profile(…) of the function that is shown")
         )
+    if not callable(value):
+        need_variables("view", value)
     explanation = explain(value)
     phases = _phases(explanation, value.graph if is_function else explanation.graph_after())
     seconds = {} if profile is None else profile.seconds_by_node

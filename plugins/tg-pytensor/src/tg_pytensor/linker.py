@@ -193,7 +193,7 @@ class TgLinker(VMLinker):
         try:
             function = compiled(operands, results, self.backend, self.fallback)
             need_any_length(function, operands)
-        except tg.BackendUnavailable:
+        except (tg.BackendUnavailable, tg.OptionError):
             raise
         except Exception as error:  # noqa: BLE001  what is wrong with these nodes, PyTensor says when they run
             failed.update(dict.fromkeys(nodes.values(), error))
