@@ -33,7 +33,7 @@ GGML := plugins/tg-ggml
 # The distributions: installed here, editable, and built as wheels.
 # Two have environments of their own: PyTensor wants an older Numba, and ggml is compiled when it is installed.
 WORKSPACE := core native $(filter-out $(PYTENSOR) $(GGML),$(sort $(wildcard plugins/*))) conformance
-TOOLS := basedpyright build dask distributed editables furo gguf hatchling hypothesis import-linter joblib latex2mathml mypy myst-parser onnxruntime optax pytest pytest-timeout \
+TOOLS := attrs basedpyright build dask distributed editables furo gguf hatchling hypothesis import-linter joblib latex2mathml mypy myst-parser onnxruntime optax optree polars pydantic pytest pytest-timeout \
          pytest-xdist ruff sphinx sphinx-copybutton towncrier vulture xarray
 # networks that others trained, in wheels: none of what they run on is installed
 MODELS := magika silero-vad
@@ -44,7 +44,7 @@ PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadgroup
 # nothing is compiled beforehand: Python does it for what is imported, a tenth of what is installed
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install pytensor pytensor-tests ggml demo examples test long lint types style format replay rule-use stub fuzz enumerate nightly mutants conformance conformance-rules sanitize docs wheels bench clean
+.PHONY: help install pytensor pytensor-tests ggml demo examples test long lint types style format replay rule-use stub fuzz enumerate nightly mutants conformance conformance-rules sanitize docs wheels smoke bench clean
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE  # or every process of the tests compiles every module again
 
@@ -70,6 +70,7 @@ help:
 	@echo 'make sanitize     the quick tier on C and hostile calls, in units that watch memory and undefined behaviour'
 	@echo 'make docs         the documentation, into docs/_build/html; a warning is an error'
 	@echo 'make wheels       the wheel of every distribution, into dist/'
+	@echo 'make smoke        install the wheels in new environments of 3.11, 3.12 and 3.13, and run a program: BACKENDS="c numba"'
 	@echo 'make bench        the benchmarks; BENCH="--only networks --rows ResNet-18": some, see benchmarks/run.py'
 	@echo 'make clean        remove the environment, builds and caches'
 
@@ -232,6 +233,11 @@ docs: $(STAMP)
 wheels: $(STAMP)
 	rm -rf dist
 	for folder in $(WORKSPACE) $(PYTENSOR) $(GGML); do $(BIN)/python -m build --wheel --no-isolation --outdir dist $$folder || exit 1; done
+
+# Each environment is made anew, and what the wheels depend on comes from the package index.
+PYTHONS ?= python3.11 python3.12 python3.13
+smoke: wheels
+	$(BIN)/python -m tests.smoke --python $(PYTHONS) --backend $(or $(BACKENDS),c)
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py $(BENCH)

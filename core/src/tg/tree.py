@@ -1,26 +1,32 @@
-"""`tg.tree`: functions over nested lists, tuples, dicts and dataclasses, under the names of `jax.tree`.
+"""`tg.tree`: functions over nested lists, tuples, dicts and users' classes, under the names of `jax.tree`.
 
-None is a structure without leaves, as it is there; modules of `tg.nn` are leaves: `tg.nn.params(model)` is a dict.
+Dataclasses, classes of attrs and pydantic, and those registered with `jax.tree_util`, with optree's global namespace or
+by `tg.tree.register` nest; a field with the metadata `{"static": True}` is no part of them. None is a structure without
+leaves, as it is there; modules of `tg.nn` are leaves: `tg.nn.params(model)` is a dict.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import tg
 from tg.errors import InputError, message
 from tg.graph.nodes import Variable
 from tg.keywords import explain
+from tg.variables import registered
 from tg.variables import structure as structures
-from tg.variables.conversion import NO_ARRAY, array_hint
+from tg.variables.conversion import NO_ARRAY
 from tg.variables.dlpack import as_numpy, namespace, to_library
+from tg.variables.foreign import array_hint
 from tg.variables.structure import Structure, short
 from tg.words import unknown_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["flatten", "leaves", "map", "map_with_path", "paths", "structure", "to", "unflatten"]
+T = TypeVar("T")
+
+__all__ = ["flatten", "leaves", "map", "map_with_path", "paths", "register", "structure", "to", "unflatten"]
 
 
 def flatten(value: Any) -> tuple[list[Any], Structure]:
@@ -111,6 +117,34 @@ def map_with_path(f: Callable[..., Any], value: Any, *others: Any) -> Any:
     """
     rest = iter(paths(value))
     return map(lambda *each: f(next(rest), *each), value, *others)
+
+
+def register(
+    kind: type[T],
+    flatten: Callable[[T], tuple[Iterable[Any], Any]] | None = None,
+    unflatten: Callable[[Any, tuple[Any, ...]], T] | None = None,
+) -> type[T]:
+    """Let values of a class nest, as inputs and results of functions, carries of loops and arguments of gradients.
+
+    Args:
+        kind: the class, which comes back: as a decorator it is the only argument.
+        flatten: the parts of a value, and what else it holds, which is hashable; by default the method `tree_flatten`.
+        unflatten: a value of what else it holds, and its parts; by default the class method `tree_unflatten`.
+    Raises:
+        InputError: the class is tg's, Python's or NumPy's, a list, tuple or dict, or has no such functions.
+    Example:
+        >>> import tg
+        >>> class Line:
+        ...     def __init__(self, slope, offset):
+        ...         self.slope, self.offset = slope, offset
+        >>> Line = tg.tree.register(Line, lambda v: ((v.slope, v.offset), None), lambda _, parts: Line(*parts))
+        >>> tg.tree.leaves(Line(2.0, [1.0, 0.5]))
+        [2.0, 1.0, 0.5]
+    Source:
+        jax.tree_util.register_pytree_node.
+    """
+    registered.register(kind, flatten, unflatten)
+    return kind
 
 
 def to(value: Any, library: Any, *, copy: bool | None = None) -> Any:

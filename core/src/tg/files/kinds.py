@@ -10,6 +10,7 @@ from tg.types.atoms import Derived, NamedLength
 from tg.types.dtypes import DTYPES
 from tg.types.lengths import LONGEST, OPERATIONS, Length, add, multiply, of_atom, product
 from tg.types.tensor_type import TensorType
+from tg.variables.registered import Registered
 from tg.variables.structure import LEAF, Structure, has_keys
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ def _atom_of(value: Any, where: str, depth: int) -> int | Length:
 def structure_json(structure: Structure) -> Any:
     """A structure: "*" for a leaf, null, or an object with the kind, the keys and the parts.
 
+    Users' classes become dicts of their fields, and tuples where their parts have no names.
+
     Raises:
         InputError: a key of a dict is neither a string nor a number.
     """
@@ -91,6 +94,8 @@ def _key_json(key: Any) -> Any:
     inner = [_key_json(part) for part in parts]
     if names is None:
         return {"kind": "list" if kind is list else "tuple", "parts": inner}
+    if isinstance(kind, Registered):
+        names = tuple(name.strip(".[]'\"") for name in names)
     for name in names:
         if type(name) not in (str, int):
             text = f"save: found the key {name!r} in a structure, needed strings or numbers"

@@ -10,8 +10,9 @@ from tg.errors import DtypeError, InputError, RangeError, ShapeError, message
 from tg.graph.nodes import Variable
 from tg.types.dtypes import DTYPES, can_cast_safely, is_inexact, numpy_dtype
 from tg.types.lengths import LONGEST_GIVEN
-from tg.variables.conversion import NO_ARRAY, array_hint, is_masked
+from tg.variables.conversion import NO_ARRAY, is_masked
 from tg.variables.dlpack import as_numpy
+from tg.variables.foreign import array_hint, number_hint
 
 if TYPE_CHECKING:
     from tg.types.tensor_type import TensorType
@@ -134,9 +135,8 @@ def _numeric(value: Any, kind: TensorType, what: str) -> np.ndarray[Any, Any]:
         raise InputError(message(text, hint=array_hint(value))) from error
     if array.dtype.kind == "O" and _is_weak(value, kind):  # integers that no dtype of NumPy holds
         array = _of_large_integers(array, kind, what)
-    if array.dtype.kind in "OUSMmV" and array.dtype != kind.numpy_dtype:
-        hint = "numbers, lists of numbers and NumPy arrays of them are arrays"
-        raise InputError(message(f"{what}: found {_short(value)}, needed an array of {kind}", hint=hint))
+    if array.dtype.kind in "OUSMmV" and array.dtype != kind.numpy_dtype and array.dtype.name not in DTYPES:
+        raise InputError(message(f"{what}: found {_short(value)}, needed an array of {kind}", hint=number_hint(value)))
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     return array

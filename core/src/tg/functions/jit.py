@@ -18,8 +18,10 @@ from tg.turns import Claim, alone
 from tg.types.dtypes import DTYPES
 from tg.types.lengths import Length
 from tg.types.tensor_type import TensorType
-from tg.variables.conversion import NO_ARRAY, array_hint, as_variable
-from tg.variables.structure import Structure, flatten, has_keys
+from tg.variables.conversion import NO_ARRAY, as_variable
+from tg.variables.dlpack import as_numpy
+from tg.variables.foreign import advice
+from tg.variables.structure import Structure, flatten, short, step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -143,14 +145,14 @@ class Jitted:
 
     def _array(self, value: Any, arguments: _Arguments) -> Any:
         try:
-            array = value if _is_array(value) else np.asarray(value)
+            array = value if _is_array(value) else as_numpy(value)
         except NO_ARRAY:
             array = np.asarray(None)
         if array.dtype.name not in DTYPES:
             names = [k for k, v in arguments.bound.arguments.items() if any(leaf is value for leaf in flatten(v)[0])]
-            text = f"{self._name}: argument {names[0] if names else '?'}: found {value!r}, needed an array or a number"
-            hint = array_hint(value) if getattr(value, "requires_grad", False) is True else STATIC_HINT
-            raise InputError(message(text, hint=hint))
+            what = f"{self._name}: argument {names[0] if names else '?'}"
+            text = f"{what}: found {short(value)}, needed an array or a number"
+            raise InputError(message(text, hint=advice(value) or STATIC_HINT))
         return array
 
     def compiled(self, arguments: _Arguments, types: Sequence[TensorType]) -> Function:
@@ -210,10 +212,7 @@ def _leaf_names(structure: Structure) -> list[str]:
             return
         kind, names, parts = key
         for k, part in enumerate(parts):
-            if names is None:
-                visit(part, f"{name}[{k}]")
-            else:
-                visit(part, f"{name}[{names[k]!r}]" if has_keys(kind) else f"{name}.{names[k]}")
+            visit(part, name + step(kind, names, k))
 
     _, names, parts = structure.key
     for name, part in zip(names, parts, strict=True):

@@ -22,7 +22,8 @@ from tg.graph.operators import NAMESPACE
 from tg.types.dtypes import WIDE, dtype_name, is_complex, is_inexact, is_integer, numpy_dtype
 from tg.types.lengths import Length
 from tg.variables.dlpack import as_numpy
-from tg.variables.structure import hint_of, short
+from tg.variables.foreign import array_hint, number_hint
+from tg.variables.structure import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,9 +65,7 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
         raise InputError(message(text, hint=array_hint(value))) from error
     if array.dtype.kind in "OUSMm":
         holds = isinstance(value, np.ndarray) and any(isinstance(v, Variable) for v in value.flat)
-        hint = hint_of(value, "numbers, lists of numbers and NumPy arrays of them are arrays")
-        if holds:
-            hint = "tg.array builds an array of nested lists that hold variables"
+        hint = "tg.array builds an array of nested lists that hold variables" if holds else number_hint(value)
         raise InputError(message(f"constant: found {short(value)}, needed numbers", hint=hint))
     dtype_name(array.dtype)
     if not array.dtype.isnative:
@@ -105,17 +104,6 @@ def _elements(value: Any) -> Iterator[Any]:
             yield from _elements(part)
     else:
         yield value
-
-
-def array_hint(value: Any) -> str:
-    """Advice on a value that NumPy makes no array of."""
-    if getattr(value, "requires_grad", False) is True:
-        return "value.detach() is a tensor that NumPy can read"
-    if getattr(value, "is_cuda", False) is True:
-        return "value.cpu() is a tensor that NumPy can read"
-    if getattr(value, "aval", None) is not None:
-        return "a program of JAX, which is being traced here, takes f.traceable() for f"
-    return "rows of one length make an array"
 
 
 def as_variable(value: Any, dtype: str | None = None) -> Variable:

@@ -1,4 +1,4 @@
-"""Nested lists, tuples, dicts and dataclasses: taken apart into leaves, put together again around results.
+"""Nested lists, tuples, dicts and users' classes: taken apart into leaves, put together again around results.
 
 Each keeps its class: an OrderedDict comes back as one, a defaultdict with what makes its defaults.
 
@@ -7,14 +7,14 @@ A `Structure` is what is left without the leaves: a hashable value, equal for eq
 
 from __future__ import annotations
 
-import dataclasses
 from collections import OrderedDict, defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.errors import InputError, message
+from tg.variables.registered import Registered, level, record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 LEAF: Final = "*"
 
@@ -79,9 +79,8 @@ def _key(value: Any, leaves: list[Any], *, sort: bool) -> Any:
         return (_kind_of(value), names, tuple([_key(value[n], leaves, sort=sort) for n in names]))
     if isinstance(value, list | tuple):
         return (type(value), None, tuple([_key(v, leaves, sort=sort) for v in value]))
-    if _is_record(value):
-        names = tuple(field.name for field in dataclasses.fields(value))
-        return (type(value), names, tuple([_key(getattr(value, n), leaves, sort=sort) for n in names]))
+    if (top := level(value)) is not None:
+        return (top.kind, top.names, tuple([_key(part, leaves, sort=sort) for part in top.parts]))
     leaves.append(value)
     return LEAF
 
@@ -134,17 +133,25 @@ def _paths(key: Any, before: str) -> Iterator[str]:
     elif key is not None:
         kind, names, parts = key
         for k, part in enumerate(parts):
-            step = f"[{k}]" if names is None else f"[{names[k]!r}]" if has_keys(kind) else f".{names[k]}"
-            yield from _paths(part, before + step)
+            yield from _paths(part, before + step(kind, names, k))
+
+
+def step(kind: Any, names: Sequence[Any] | None, k: int) -> str:
+    """The way from a part of a nesting to its k-th part, as Python writes it; JAX writes it itself."""
+    if names is None:
+        return f"[{k}]"
+    if isinstance(kind, Registered) and kind.registry == "jax":
+        return str(names[k])
+    return f"[{names[k]!r}]" if has_keys(kind) else f".{names[k]}"
 
 
 def _kind_of(value: dict[Any, Any]) -> type | Defaulting:
     return Defaulting(type(value), value.default_factory) if isinstance(value, defaultdict) else type(value)
 
 
-def has_keys(kind: type | Defaulting) -> bool:
+def has_keys(kind: type | Defaulting | Registered) -> bool:
     """Whether the parts of a kind of a structure have keys: those of a dict."""
-    return isinstance(kind, Defaulting) or issubclass(kind, dict)
+    return isinstance(kind, Defaulting) or (isinstance(kind, type) and issubclass(kind, dict))
 
 
 def _mapping(kind: type | Defaulting, items: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
@@ -161,10 +168,6 @@ def _mapping(kind: type | Defaulting, items: Iterable[tuple[Any, Any]]) -> dict[
     return mapping
 
 
-def _is_record(value: object) -> bool:
-    return dataclasses.is_dataclass(value) and not isinstance(value, type)
-
-
 def _builder(key: Any) -> Callable[[Iterator[Any]], Any]:
     if key == LEAF:
         return next
@@ -176,19 +179,13 @@ def _builder(key: Any) -> Callable[[Iterator[Any]], Any]:
         return lambda leaves: {name: build(leaves) for name, build in zip(names, inner, strict=True)}
     if has_keys(kind):
         return lambda leaves: _mapping(kind, zip(names, [build(leaves) for build in inner], strict=True))
+    if isinstance(kind, Registered):
+        return lambda leaves: kind.build(names, [build(leaves) for build in inner])
     if names is not None:
-        return lambda leaves: _record(kind, zip(names, [build(leaves) for build in inner], strict=True))
+        return lambda leaves: record(kind, dict(zip(names, [build(leaves) for build in inner], strict=True)))
     if hasattr(kind, "_fields"):
         return lambda leaves: kind(*[build(leaves) for build in inner])
     return lambda leaves: kind([build(leaves) for build in inner])
-
-
-def _record(kind: type, values: Any) -> Any:
-    """A dataclass instance with these fields, made without its `__init__`, which may not expect what they hold."""
-    record: Any = object.__new__(kind)
-    for name, value in values:
-        object.__setattr__(record, name, value)
-    return record
 
 
 def _match(key: Any, value: Any, what: str, leaves: list[Any]) -> None:
@@ -211,10 +208,10 @@ def _key_of_top(value: Any) -> Any:
         return (dict, tuple(value), len(value))
     if isinstance(value, list | tuple):
         return (type(value), None, len(value))
-    if _is_record(value):
-        names = tuple(field.name for field in dataclasses.fields(value))
-        return (type(value), names, len(names))
-    return None if value is None else LEAF
+    if value is None:
+        return None
+    top = level(value)
+    return LEAF if top is None else (top.kind, top.names, len(top.parts))
 
 
 def _parts(value: Any) -> list[Any]:
@@ -224,7 +221,8 @@ def _parts(value: Any) -> list[Any]:
         return list(value.values())
     if isinstance(value, list | tuple):
         return list(value)
-    return [getattr(value, field.name) for field in dataclasses.fields(value)]
+    top = level(value)
+    return [] if top is None else list(top.parts)
 
 
 def hint_of(value: Any, otherwise: str) -> str:
@@ -245,8 +243,12 @@ def _shown(key: Any) -> str:
     inner = [_shown(part) for part in parts]
     if has_keys(kind):
         return "{" + ", ".join(f"{name!r}: {part}" for name, part in zip(names, inner, strict=True)) + "}"
+    if isinstance(kind, Registered) and kind.registry != "fields":
+        return f"{kind.__name__}({', '.join(inner)})"
     if names is not None:
-        return f"{kind.__name__}({', '.join(f'{name}={part}' for name, part in zip(names, inner, strict=True))})"
+        fixed = [f"{name}={short(value)}" for name, value in kind.rest] if isinstance(kind, Registered) else []
+        parted = [f"{name}={part}" for name, part in zip(names, inner, strict=True)]
+        return f"{kind.__name__}({', '.join([*parted, *fixed])})"
     if kind is list:
         return f"[{', '.join(inner)}]"
     return f"{'' if kind is tuple else kind.__name__}({', '.join(inner)})"
