@@ -19,6 +19,7 @@ INFRASTRUCTURE = {
     "index_syntax",
     "index_updates",
     "inner",
+    "fronts",
     "length_checks",
     "matrices",
     "max_pool",

@@ -20,6 +20,7 @@ from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, greater, logical_and
 from tg.ops.elementwise.exponential import log
 from tg.ops.family import Family
+from tg.ops.fronts import factored, inverse, substituted
 from tg.ops.indexing import Gather, Scatter, slice_axis, wrap_index
 from tg.ops.linalg.matrices import info_check
 from tg.ops.reduction import all as all_of
@@ -67,9 +68,9 @@ class SparseCholesky(Op):
         return a, TensorType("int32", a.shape[:-1])
 
     def perform(self, a: Array, indices: Array, pointers: Array) -> tuple[Array, ...]:
-        """Column by column."""
+        """Block by block of columns, as one front."""
         flat = a.reshape(-1, a.shape[-1])
-        results = [_factored(v, indices, pointers) for v in flat]
+        results = [factored(v, indices, pointers) for v in flat]
         factors = np.array([v for v, _ in results], a.dtype).reshape(a.shape)
         return factors, np.array([k for _, k in results], np.int32).reshape(a.shape[:-1])
 
@@ -127,7 +128,7 @@ class SparseSolve(Op):
         """Forward and back substitution."""
         x = b.reshape(-1, *b.shape[-2:]).copy()
         for factor, sides in zip(l.reshape(-1, l.shape[-1]), x, strict=True):
-            _substituted(factor, indices, pointers, sides)
+            substituted(factor, indices, pointers, sides)
         return (x.reshape(b.shape),)
 
     def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
@@ -239,8 +240,8 @@ class SparseInverse(Op):
         return (l,)
 
     def perform(self, l: Array, indices: Array, pointers: Array) -> tuple[Array, ...]:
-        """Column by column, from the last one."""
-        return (np.array([_inverse(v, indices, pointers) for v in l.reshape(-1, l.shape[-1])]).reshape(l.shape),)
+        """Block by block of columns, from the last one."""
+        return (np.array([inverse(v, indices, pointers) for v in l.reshape(-1, l.shape[-1])]).reshape(l.shape),)
 
     def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
         """The places are those of a factor."""
@@ -257,64 +258,6 @@ class SparseInverse(Op):
         """The batch is one more leading axis."""
         tools.need_unbatched(self, batched[1:], "the pattern of a sparse matrix")
         return (self(*inputs),)
-
-
-# --- the reference ---------------------------------------------------------------------------------------------------
-
-
-def _factored(a: Array, indices: Array, pointers: Array) -> tuple[Array, int]:
-    """The factor's values, and the first column whose pivot is not positive."""
-    n, l = len(pointers) - 1, np.array(a)
-    work, lists = np.zeros(n, a.dtype), [list[tuple[int, int]]() for _ in range(n)]
-    for j in range(n):
-        low, high = int(pointers[j]), int(pointers[j + 1])
-        rows = indices[low:high]
-        work[rows] = a[low:high]
-        for k, place in lists[j]:
-            end = int(pointers[k + 1])
-            work[indices[place:end]] -= l[place:end] * l[place]
-            if place + 1 < end:
-                lists[indices[place + 1]].append((k, place + 1))
-        lists[j] = []
-        if not work[j] > 0:
-            return np.full_like(l, np.nan), 0 if np.isnan(work[j]) else j + 1
-        l[low:high] = work[rows] / np.sqrt(work[j])
-        if low + 1 < high:
-            lists[indices[low + 1]].append((j, low + 1))
-    return l, 0
-
-
-def _substituted(l: Array, indices: Array, pointers: Array, x: Array) -> None:
-    """Solve in place, for all right sides."""
-    n = len(pointers) - 1
-    for j in range(n):
-        low, high = int(pointers[j]), int(pointers[j + 1])
-        x[j] /= l[low]
-        x[indices[low + 1 : high]] -= l[low + 1 : high, None] * x[j]
-    for j in range(n - 1, -1, -1):
-        low, high = int(pointers[j]), int(pointers[j + 1])
-        x[j] = (x[j] - l[low + 1 : high] @ x[indices[low + 1 : high]]) / l[low]
-
-
-def _inverse(l: Array, indices: Array, pointers: Array) -> Array:
-    """The elements of the inverse, of the last column first."""
-    n, z = len(pointers) - 1, np.empty_like(l)
-    ratio, sums = np.zeros(n, l.dtype), np.zeros(n, l.dtype)
-    for j in range(n - 1, -1, -1):
-        low, high = int(pointers[j]), int(pointers[j + 1])
-        rows = indices[low + 1 : high]
-        ratio[rows] = l[low + 1 : high] / l[low]
-        for k in rows:
-            begin, end = int(pointers[k]), int(pointers[k + 1])
-            below, elements = indices[begin + 1 : end], z[begin + 1 : end]
-            sums[k] += ratio[k] * z[begin] + ratio[below] @ elements
-            sums[below] += ratio[k] * elements
-        z[low + 1 : high] = -sums[rows]
-        z[low] = 1 / l[low] ** 2 + ratio[rows] @ sums[rows]
-        for k in rows:
-            sums[indices[pointers[k] : pointers[k + 1]]] = 0
-        ratio[rows] = 0
-    return z
 
 
 # --- types and checks ------------------------------------------------------------------------------------------------

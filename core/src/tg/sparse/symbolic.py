@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import heapq
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tg.errors import InputError, ShapeError, message
 from tg.graph.nodes import Constant, Variable
+from tg.sparse.elimination import filled, order_of_least_degree
 from tg.sparse.matrices import CSC, CSR
 from tg.variables.structure import short
 
@@ -35,7 +35,7 @@ class Symbolic(NamedTuple):
 
 
 def symbolic(a: Any) -> Symbolic:
-    """Elimination order of a symmetric pattern by minimum degree, and the places that fill in.
+    """Elimination order of a symmetric pattern by approximate minimum degree, and the places that fill in.
 
     Args:
         a: a CSR or CSC matrix (of tg or SciPy) with both triangles and the whole diagonal, of known places. Its values
@@ -44,7 +44,7 @@ def symbolic(a: Any) -> Symbolic:
         InputError: places are variables; the pattern is not symmetric, lacks a diagonal element or has a place twice.
         ShapeError: it is not square.
     Source:
-        Minimum degree: Tinney and Walker 1967; George and Liu, SIAM Review 31 (1989), 1
+        Approximate minimum degree: Amestoy, Davis and Duff, SIAM J. Matrix Anal. Appl. 17 (1996), 886
     Example:
         >>> import numpy as np, tg
         >>> chain = np.eye(4) * 2 - np.eye(4, k=1) - np.eye(4, k=-1)
@@ -57,19 +57,15 @@ def symbolic(a: Any) -> Symbolic:
         raise ShapeError(message(f"symbolic: found {n} rows and {other} columns, needed a square matrix"))
     major = np.repeat(np.arange(n), np.diff(pointers))
     _need_symmetric(indices, major, n)
-    order, columns = _eliminated(indices, pointers)
+    order, rows, begins = filled(indices, pointers, order_of_least_degree(indices, pointers))
     rank = np.empty(n, np.int64)
     rank[order] = np.arange(n)
-    rows = [np.sort(rank[np.fromiter(columns[v], np.int64, len(columns[v]))]) for v in order]
-    counts = np.array([1 + len(r) for r in rows], np.int64)
-    begins = np.concatenate([[0], np.cumsum(counts)])
-    filled = np.concatenate([np.concatenate([[j], r]) for j, r in enumerate(rows)]) if n else np.zeros(0, np.int64)
     low, high = np.minimum(rank[major], rank[indices]), np.maximum(rank[major], rank[indices])
-    column = np.repeat(np.arange(n), counts)
-    places = np.searchsorted(column * n + filled, low * n + high)
-    kind = np.int32 if len(filled) < 2**31 else np.int64
+    column = np.repeat(np.arange(n), np.diff(begins))
+    places = np.searchsorted(column * n + rows, low * n + high)
+    kind = np.int32 if len(rows) < 2**31 else np.int64
     halves = np.where(low == high, 1.0, 0.5)
-    return Symbolic(order.astype(kind), filled.astype(kind), begins.astype(kind), places.astype(kind), halves)
+    return Symbolic(order.astype(kind), rows.astype(kind), begins.astype(kind), places.astype(kind), halves)
 
 
 def _components(a: Any) -> tuple[Array, Array, int]:
@@ -105,23 +101,3 @@ def _need_symmetric(row: Array, column: Array, n: int) -> None:
         raise InputError(message(text, hint="a + a.T of SciPy's matrices stores both"))
     if np.count_nonzero(row == column) != n:
         raise InputError(message("symbolic: found a diagonal with gaps, needed all its elements stored"))
-
-
-def _eliminated(indices: Array, pointers: Array) -> tuple[Array, list[set[int]]]:
-    """The order of least degree, and the neighbours that each row has when it goes: the rows of its column."""
-    n = len(pointers) - 1
-    near = [set(indices[pointers[v] : pointers[v + 1]].tolist()) - {v} for v in range(n)]
-    heap = [(len(near[v]), v) for v in range(n)]
-    heapq.heapify(heap)
-    order, gone = [], [False] * n
-    while heap:
-        degree, v = heapq.heappop(heap)
-        if gone[v] or degree != len(near[v]):
-            continue  # an entry that has been replaced
-        gone[v] = True
-        order.append(v)
-        for u in near[v]:
-            near[u] |= near[v]
-            near[u] -= {u, v}
-            heapq.heappush(heap, (len(near[u]), u))
-    return np.array(order, np.int64), near
