@@ -33,7 +33,7 @@ GGML := plugins/tg-ggml
 # The distributions: installed here, editable, and built as wheels.
 # Two have environments of their own: PyTensor wants an older Numba, and ggml is compiled when it is installed.
 WORKSPACE := core native $(filter-out $(PYTENSOR) $(GGML),$(sort $(wildcard plugins/*))) conformance
-TOOLS := attrs basedpyright build dask distributed editables furo gguf hatchling hypothesis import-linter joblib latex2mathml mypy myst-parser onnxruntime optax optree polars pydantic pytest pytest-timeout \
+TOOLS := attrs basedpyright build dask distributed editables furo gguf hatchling hypothesis import-linter ipykernel joblib jupytext latex2mathml mypy myst-parser nbclient onnxruntime optax optree polars pydantic pytest pytest-timeout \
          pytest-xdist ruff sphinx sphinx-copybutton towncrier vulture xarray
 # networks that others trained, in wheels: none of what they run on is installed
 MODELS := magika silero-vad
@@ -44,7 +44,7 @@ PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadgroup
 # nothing is compiled beforehand: Python does it for what is imported, a tenth of what is installed
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install pytensor pytensor-tests ggml demo examples test long lint types style format replay rule-use stub fuzz enumerate nightly mutants conformance conformance-rules sanitize docs wheels smoke bench clean
+.PHONY: help install pytensor pytensor-tests ggml demo examples test long lint types style format replay rule-use stub fuzz enumerate nightly mutants conformance conformance-rules sanitize docs gallery wheels smoke bench clean
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE  # or every process of the tests compiles every module again
 
@@ -69,6 +69,7 @@ help:
 	@echo 'make conformance-rules  the reference and C without rewriting, exact only, and without each class of rules'
 	@echo 'make sanitize     the quick tier on C and hostile calls, in units that watch memory and undefined behaviour'
 	@echo 'make docs         the documentation, into docs/_build/html; a warning is an error'
+	@echo 'make gallery      execute the notebooks of docs/gallery whose text has changed; NOTEBOOKS="kalman flow": these, --all: every one'
 	@echo 'make wheels       the wheel of every distribution, into dist/'
 	@echo 'make smoke        install the wheels in new environments of 3.11, 3.12 and 3.13, and run a program: BACKENDS="c numba"'
 	@echo 'make bench        the benchmarks; BENCH="--only networks --rows ResNet-18": some, see benchmarks/run.py'
@@ -222,6 +223,7 @@ nightly: $(STAMP)
 		--count 200 --seed $(TODAY)
 	seq 0 $$(($(SHARDS) - 1)) | xargs -P $(SHARDS) -I{} $(BIN)/python -m tests.enumerate.derivatives \
 		--outputs $$((200000 / $(SHARDS))) --seed $(TODAY) --shard {}/$(SHARDS) --found reports/derivatives
+	$(MAKE) gallery NOTEBOOKS=--all
 	$(MAKE) conformance
 	$(PYTEST) -p tg_conformance --whole -m 'nightly or sampled' tests
 	$(BIN)/python -m tests.mutants.firings
@@ -229,6 +231,10 @@ nightly: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/sphinx-build -b html -W --keep-going -q docs docs/_build/html
+
+NOTEBOOKS ?=
+gallery: $(STAMP)
+	$(BIN)/python docs/_ext/notebooks.py $(NOTEBOOKS)
 
 wheels: $(STAMP)
 	rm -rf dist

@@ -12,7 +12,7 @@ author = "the authors of tg"
 version = release = tg.__version__
 extensions = ["myst_parser", "sphinx_copybutton", "tg_pages"]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["_build", "_ext", "generated/parts"]
+exclude_patterns = ["_build", "_ext", "gallery", "generated/parts"]
 
 html_theme = "furo"
 html_title = f"tg {version}"

@@ -18,7 +18,7 @@ FOLDER = "generated"
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """What Sphinx calls: the pages are written before it looks for pages."""
-    app.connect("builder-inited", lambda app: write(pages(), Path(app.srcdir) / FOLDER))
+    app.connect("builder-inited", lambda app: write(pages() | pictures(), Path(app.srcdir) / FOLDER))
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -31,6 +31,7 @@ def pages() -> dict[str, str]:
         families,
         front,
         functions,
+        gallery,
         gaps,
         hooks,
         layers,
@@ -43,6 +44,7 @@ def pages() -> dict[str, str]:
     return {
         **families.pages(),
         **functions.pages(),
+        **gallery.pages(),
         "words.md": words.page(),
         "hooks.md": hooks.page(),
         "coverage.md": coverage.page(),
@@ -62,14 +64,22 @@ def pages() -> dict[str, str]:
     }
 
 
-def write(texts: Mapping[str, str], folder: Path) -> None:
+def pictures() -> dict[str, bytes]:
+    """Pictures that generated pages show: their paths below the folder, and what is in them."""
+    from tg_pages import gallery
+
+    return gallery.pictures()
+
+
+def write(files: Mapping[str, str | bytes], folder: Path) -> None:
     """Bring a folder to hold these files and no others; what has not changed is left alone."""
-    known = {folder / name for name in texts}
-    for path in folder.rglob("*.md"):
+    known = {folder / name for name in files}
+    for path in (*folder.rglob("*.md"), *folder.rglob("*.png")):
         if path not in known:
             path.unlink()
-    for name, text in texts.items():
+    for name, text in files.items():
         path = folder / name
+        data = text if isinstance(text, bytes) else text.encode()
         path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists() or path.read_text() != text:
-            path.write_text(text)
+        if not path.exists() or path.read_bytes() != data:
+            path.write_bytes(data)
