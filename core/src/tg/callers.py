@@ -7,6 +7,8 @@ import sys
 import warnings
 from typing import TYPE_CHECKING
 
+from tg.errors import TgWarning
+
 if TYPE_CHECKING:
     from types import FrameType
 
@@ -53,7 +55,7 @@ def is_direct() -> bool:
     return not is_inside(frame.f_globals.get("__name__", ""))
 
 
-def warn(text: str, category: type[Warning] = UserWarning) -> None:
+def warn(text: str, category: type[TgWarning] = TgWarning) -> None:
     """Warn at the user's line: of a library's own line a warning is shown once, and says nothing."""
     frame = outside()
     if frame is None:

@@ -14,7 +14,7 @@ from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypedDict, Unpack, final, get_args
 
 from tg.callers import warn
-from tg.errors import InputError, OptionError, message
+from tg.errors import ConfigurationWarning, InputError, OptionError, message
 from tg.members import missing
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class _Block(contextlib.ContextDecorator, contextlib.AbstractContextManager[Conf
             shown = ", ".join(f"{name}={value!r}" for name, value in self._changes.items())
             text = f"config: found no `with` block: {shown} has changed nothing"
             hint = f"with tg.config({shown}): …, or TG_BACKEND and the like in the environment of the process"
-            warn(message(text, hint=hint), RuntimeWarning)
+            warn(message(text, hint=hint), ConfigurationWarning)
 
 
 class Changes(TypedDict, total=False):

@@ -190,3 +190,31 @@ def blamed(error: Exception, what: str, *lines: tuple[str, str], hint: str | Non
     plugin_error = PluginError(message(summary, *lines, hint=hint))
     plugin_error.__cause__ = error
     return plugin_error
+
+
+class TgWarning(UserWarning):
+    """The base of every warning of tg."""
+
+
+class CacheWarning(TgWarning):
+    """A folder or a file of the compile cache that cannot be used."""
+
+
+class ConfigurationWarning(TgWarning, RuntimeWarning):
+    """Options that change nothing."""
+
+
+class GradientWarning(TgWarning):
+    """A derivative of a value that does not depend on the variable, with `disconnected="warn"`."""
+
+
+class InputWarning(TgWarning):
+    """An input that no output uses, with `on_unused_input="warn"`."""
+
+
+class PerformanceWarning(TgWarning, RuntimeWarning):
+    """A program that goes on slower than it could."""
+
+
+class PromotionWarning(TgWarning):
+    """An op of an operand of less than 64 bits in 64 bits, with `tg.config(promotion="warn")`."""

@@ -473,4 +473,4 @@ def test_a_warning_names_the_users_line(tmp_path):
     found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     warned = [line for line in found.stderr.splitlines() if "cannot be used" in line]
     assert warned
-    assert all(line.startswith(f"{program}:3: UserWarning: cache: ") for line in warned)
+    assert all(line.startswith(f"{program}:3: CacheWarning: cache: ") for line in warned)

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, final
 from tg.cache import spare
 from tg.cache.trust import why_distrusted, why_unusable
 from tg.callers import warn
-from tg.errors import OptionError, message
+from tg.errors import CacheWarning, OptionError, message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -218,7 +218,7 @@ class Cache:
                 continue
             reason = why_distrusted(status) if stat.S_ISREG(status.st_mode) else "it is not a regular file"
             if reason is not None:
-                warn(f"cache: {path} is not loaded, and made again: {reason}")
+                warn(f"cache: {path} is not loaded, and made again: {reason}", CacheWarning)
             elif (content := _content(path)) is not None:
                 _mark_used(path, status.st_mtime)
                 return path, content

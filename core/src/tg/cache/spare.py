@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tg.cache.trust import why_distrusted
 from tg.callers import warn
+from tg.errors import CacheWarning
 
 __all__ = ["instead_of", "of_process"]
 
@@ -54,7 +55,8 @@ def instead_of(name: str, unusable: Path, reason: str) -> Path:
     warn(
         f"cache: {unusable} cannot be used: {reason}\n"
         f"  instead  {fresh}, until this process ends\n"
-        f"  hint: set TG_CACHE_DIR to a directory that only this user can write"
+        f"  hint: set TG_CACHE_DIR to a directory that only this user can write",
+        CacheWarning,
     )
     return fresh
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from tg.callers import warn
-from tg.errors import NoRuleError
+from tg.errors import NoRuleError, PerformanceWarning
 from tg.functions.make import function
 from tg.functions.pool import Job, submit
 from tg.functions.structure import flatten
@@ -105,7 +105,7 @@ class Program:
         self._calls += 1
         if self._error is not None:
             error, self._error, self._is_interpreted = self._error, None, False
-            warn(f"{self._name}: not compiled, the reference goes on: {error}", RuntimeWarning)
+            warn(f"{self._name}: not compiled, the reference goes on: {error}", PerformanceWarning)
         elif self._calls == HOT:
             context = contextvars.copy_context()  # of which the configuration is a part
             self.job = submit(Job(lambda: context.run(self._improve), self._fail))

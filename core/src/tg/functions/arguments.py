@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tg.callers import warn
-from tg.errors import DtypeError, InputError, ShapeError, message
+from tg.errors import DtypeError, InputError, InputWarning, ShapeError, message
 from tg.functions.convert import to_array
 from tg.functions.shared import Shared
 from tg.graph.nodes import Constant, Variable
@@ -173,7 +173,7 @@ def sources_of(
             text = f"function: input {places[k]}, {v!r}, is not used by the outputs"
             if on_unused == "raise":
                 raise InputError(message(text, hint='on_unused_input="ignore" accepts it'))
-            warn(text)
+            warn(text, InputWarning)
     return [v for v in used if isinstance(v, Shared) and id(v) not in input_ids]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tg.callers import warn
-from tg.errors import DebugError, LimitError, NonFiniteError, PluginError, TgError
+from tg.errors import DebugError, LimitError, NonFiniteError, PerformanceWarning, PluginError, TgError
 from tg.functions.caller import make_caller, shape_of
 from tg.functions.entries import chained, with_shared
 from tg.functions.lending import updated
@@ -99,7 +99,7 @@ class Calls:
             quickest = self._quickest()
             self._install(quickest)
             self._failures.add(failure)
-            warn(f"{self.request.options.name}: {failure}", RuntimeWarning)
+            warn(f"{self.request.options.name}: {failure}", PerformanceWarning)
             return quickest(*args, **kwargs)
 
         self._install(call)

@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from tg.callers import warn
-from tg.errors import message
+from tg.errors import PerformanceWarning, message
 from tg.functions.backends import in_line
 from tg.functions.compile import compile_expression, interpreted, note_declined, prepared
 from tg.graph.dims import check as check_dims
@@ -224,7 +224,7 @@ class Programs:
         if not self.interpreted:
             rest = f"{limit} patterns of length-1 axes are compiled, the reference runs all others"
             hint = "tg.config(specializations=…) allows more; a static shape such as (None, 1) needs none"
-            warn(message(f"{request.options.name}: {rest}", hint=hint), RuntimeWarning)
+            warn(message(f"{request.options.name}: {rest}", hint=hint), PerformanceWarning)
         program = self.interpreted.get(ones)
         if program is None:
             program, _ = in_line(self.choice, lambda choice: self._interpreted(ones, request.setting(choice)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 
 from tg.callers import warn
-from tg.errors import InputError, NotDifferentiable, OptionError, message
+from tg.errors import GradientWarning, InputError, NotDifferentiable, OptionError, message
 from tg.graph.nodes import Variable
 from tg.ops.creation import zeros_like
 from tg.ops.elementwise.cast import cast_variable
@@ -138,6 +138,6 @@ def connected(
             where = (("created at", f"{v.loc}:  {v.loc.source}"),) if v.loc is not None else ()
             raise InputError(message(fact, *where, hint='disconnected="zero" gives zeros'))
         if disconnected == "warn":
-            warn(fact)
+            warn(fact, GradientWarning)
         values.append(zeros_like(v))
     return values

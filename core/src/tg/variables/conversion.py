@@ -15,7 +15,7 @@ import numpy as np
 
 from tg.callers import is_direct, warn
 from tg.configuration import current, float_dtype
-from tg.errors import DtypeError, InputError, RangeError, ShapeError, message
+from tg.errors import DtypeError, InputError, PromotionWarning, RangeError, ShapeError, message
 from tg.graph import loc as locs
 from tg.graph.nodes import Constant, Variable, as_size_variable, size_value
 from tg.graph.operators import NAMESPACE
@@ -252,7 +252,7 @@ def note_promotions(what: str, values: Sequence[Any], dtypes: Sequence[str]) -> 
     text = message(f"{what}: found {shown}, which promote to {most}, needed one dtype", hint=hint)
     if policy == "strict":
         raise DtypeError(text)
-    warn(text)
+    warn(text, PromotionWarning)
 
 
 def weak_variable(value: Any, dtype: str) -> Variable:

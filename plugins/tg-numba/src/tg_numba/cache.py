@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import llvmlite
 import llvmlite.binding as llvm
 
+import tg
 from tg.backend import Cache, DiskCache, Span, annotate, warn
 from tg_numba import engine
 from tg_numba.engine import Bundle, MissingError, bundle, loaded
@@ -117,4 +118,4 @@ def _store(key: str, bundle: Bundle) -> None:
     try:
         PROGRAMS.store(key, write)
     except OSError as error:
-        warn(f"cache: nothing is kept: {error}")
+        warn(f"cache: nothing is kept: {error}", tg.errors.CacheWarning)
