@@ -198,19 +198,42 @@ def unique_values(x: Any) -> Variable:
     return unique(x)  # type: ignore[no-any-return]
 
 
-def unique_counts(x: Any) -> tuple[Variable, Variable]:
+class UniqueCountsResult(NamedTuple):
+    """The result of `unique_counts`."""
+
+    values: Any
+    counts: Any
+
+
+class UniqueInverseResult(NamedTuple):
+    """The result of `unique_inverse`."""
+
+    values: Any
+    inverse_indices: Any
+
+
+class UniqueAllResult(NamedTuple):
+    """The result of `unique_all`."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+def unique_counts(x: Any) -> UniqueCountsResult:
     """The distinct elements of x, and how often each occurs."""
-    return unique(x, return_counts=True)  # type: ignore[no-any-return]
+    return UniqueCountsResult(*unique(x, return_counts=True))
 
 
-def unique_inverse(x: Any) -> tuple[Variable, Variable]:
+def unique_inverse(x: Any) -> UniqueInverseResult:
     """The distinct elements of x, and which of them each element is."""
-    return unique(x, return_inverse=True)  # type: ignore[no-any-return]
+    return UniqueInverseResult(*unique(x, return_inverse=True))
 
 
-def unique_all(x: Any) -> tuple[Variable, Variable, Variable, Variable]:
+def unique_all(x: Any) -> UniqueAllResult:
     """The distinct elements of x, where each occurs first, which of them each element is, and how often each occurs."""
-    return unique(x, return_index=True, return_inverse=True, return_counts=True)  # type: ignore[no-any-return]
+    return UniqueAllResult(*unique(x, return_index=True, return_inverse=True, return_counts=True))
 
 
 def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Variable:

@@ -349,7 +349,7 @@ def test_vectors_that_the_matrix_does_not_decide_have_no_derivative():
         (lambda a: tg.linalg.solve_banded(1, a, a), "l_and_u: found 1, needed two integers"),
         (lambda a: tg.linalg.solve_banded((1, a), a, a), "l_and_u: found"),
         (lambda a: tg.linalg.solve_discrete_are(a, a, a, a, on_error="warn"), "on_error: found 'warn'"),
-        (lambda a: tg.linalg.pinv(a, a), "rcond: found"),
+        (lambda a: tg.linalg.pinv(a, "few"), "rcond: found 'few', needed a number or None"),
         (lambda a: SolveTriangular(True, "x")(a, a), "transpose: found 'x'"),
     ],
 )

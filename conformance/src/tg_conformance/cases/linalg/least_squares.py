@@ -26,6 +26,14 @@ def residuals(a: Any, b: Any) -> Any:
     return np.sum(abs(a @ (inverse(a) @ b) - b) ** 2, -2)
 
 
+def by_limits(a: Any, limits: Any) -> tuple[Any, Any, Any]:
+    """NumPy's inverses and ranks by limits relative to the largest singular value, and ranks by three times them."""
+    a = a.astype("complex128" if a.dtype.kind == "c" else "float64")  # LAPACK has no wider ones
+    limits = limits.astype("float64")
+    ranks = np.linalg.matrix_rank
+    return np.linalg.pinv(a, rtol=limits), ranks(a, rtol=limits), ranks(a, 3 * limits)
+
+
 WRITTEN: Final = (
     *(
         Case(
@@ -59,6 +67,15 @@ WRITTEN: Final = (
         oracle=lambda a: (a.T / 25,) * 2,
         condition=lambda a: (1.0, 1.0),
         accuracy=16,
+    ),
+    Case(
+        lambda a, r: (tg.linalg.pinv(a, rtol=r), tg.linalg.matrix_rank(a, rtol=r), tg.linalg.matrix_rank(a, 3 * r)),
+        [fixed([[[3.0, 1.0], [1.0, 2.0]]] * 3, None), fixed([0.1, 0.5, 0.9])],
+        name="pinv and matrix_rank of a limit for each matrix",
+        dtypes=("float32", "float64", "complex64"),
+        oracle=by_limits,
+        condition=lambda a, r: (8.0, 1.0, 1.0),
+        accuracy=32,
     ),
     Case(
         lambda u, v: tg.linalg.pinv(u @ v),

@@ -82,11 +82,11 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     """The number of singular values of matrices that are above a limit.
 
     Args:
-        tol: the limit; unless given, `rtol` times the largest one.
+        tol: the limit, or one for each matrix; unless given, `rtol` times the largest one.
         hermitian: taken, and of no use: any matrix will do.
-        rtol: the longer side times the precision of the dtype unless given.
+        rtol: a number, or one for each matrix; the longer side times the precision of the dtype unless given.
     Shapes:
-        A (..., m, n) -> int64 (...)
+        A (..., m, n), tol and rtol () or (...) -> int64 (...)
     Source:
         numpy.linalg.matrix_rank
     """
