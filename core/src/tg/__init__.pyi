@@ -19,6 +19,7 @@ from tg import special as special
 from tg import tree as tree
 from tg.configuration import config as config
 from tg.errors import AssertionFailed as AssertionFailed
+from tg.errors import AxisError as AxisError
 from tg.errors import BackendUnavailable as BackendUnavailable
 from tg.errors import BoundsError as BoundsError
 from tg.errors import DebugError as DebugError

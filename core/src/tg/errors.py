@@ -9,6 +9,7 @@ import functools
 import sys
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from numpy.exceptions import AxisError as NumpyAxisError
 from numpy.linalg import LinAlgError as NumpyLinAlgError
 
 if TYPE_CHECKING:
@@ -55,6 +56,10 @@ class TgError(Exception):
 
 class ShapeError(TgError, ValueError):
     """Shapes or ranks that do not fit."""
+
+
+class AxisError(ShapeError, NumpyAxisError):
+    """An axis that an array does not have; an `IndexError` besides, as in NumPy."""
 
 
 class DtypeError(TgError, TypeError):

@@ -15,7 +15,7 @@ import numpy as np
 
 from tg.callers import is_direct, warn
 from tg.configuration import current, float_dtype
-from tg.errors import DtypeError, InputError, PromotionWarning, RangeError, ShapeError, message
+from tg.errors import AxisError, DtypeError, InputError, PromotionWarning, RangeError, ShapeError, message
 from tg.graph import loc as locs
 from tg.graph.nodes import Constant, Variable, as_size_variable, size_value
 from tg.graph.operators import NAMESPACE
@@ -296,7 +296,7 @@ def axis_from_end(axis: Any, ndim: int, what: str, where: str = "the array") -> 
 
     Raises:
         InputError: the axis is not an integer.
-        ShapeError: the array has no such axis.
+        AxisError: the array has no such axis.
     """
     axis = known_integer(axis)
     if isinstance(axis, bool) or not isinstance(axis, numbers.Integral):
@@ -304,7 +304,7 @@ def axis_from_end(axis: Any, ndim: int, what: str, where: str = "the array") -> 
     k = int(axis)
     if not -ndim <= k < ndim:
         hint = f"axes are 0 to {ndim - 1}, or -1 to {-ndim} from the end" if ndim else "a scalar has no axes"
-        raise ShapeError(message(f"{what}: axis {k} is out of range: {where} has {ndim} axes", hint=hint))
+        raise AxisError(message(f"{what}: axis {k} is out of range: {where} has {ndim} axes", hint=hint))
     return k if k < 0 else k - ndim
 
 
@@ -327,7 +327,7 @@ def need_axes(what: str, axes: Sequence[int], ndim: int, where: str = "the array
     """
     for k in axes:
         if k < -ndim:
-            raise ShapeError(message(f"{what}: axis {k} is out of range: {where} has {ndim} axes"))
+            raise AxisError(message(f"{what}: axis {k} is out of range: {where} has {ndim} axes"))
         if k >= 0:
             raise ShapeError(message(f"{what}: axis {k}: found one from the front, needed one counted from the end"))
     if len(set(axes)) != len(axes):

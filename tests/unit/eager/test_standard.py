@@ -1,0 +1,45 @@
+"""Results of functions as the array API standard has them, beside NumPy's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tg
+
+REPEATED = np.array([[3, 1, 3], [2, 1, 3]])
+MATRICES = np.array([[[3.0, 1.0], [1.0, 2.0]]] * 3)
+
+
+@pytest.mark.parametrize("name", ["unique_all", "unique_counts", "unique_inverse"])
+def test_parts_of_unique_have_the_names_of_numpy(xp, name):
+    result, wanted = getattr(xp, name)(xp.asarray(REPEATED)), getattr(np, name)(REPEATED)
+    assert result._fields == wanted._fields
+    for field in wanted._fields:
+        np.testing.assert_array_equal(np.asarray(getattr(result, field)), getattr(wanted, field))
+
+
+def test_relative_limits_of_singular_values_are_arrays_too(xp):
+    limits = np.array([0.1, 0.5, 0.9])
+    for rtol in (limits, limits[:1], limits[1], 0.5):
+        given = xp.asarray(rtol) if isinstance(rtol, np.ndarray) else rtol
+        inverse = xp.linalg.pinv(xp.asarray(MATRICES), rtol=given)
+        np.testing.assert_allclose(np.asarray(inverse), np.linalg.pinv(MATRICES, rtol=rtol), rtol=1e-12, atol=1e-15)
+        ranks = xp.linalg.matrix_rank(xp.asarray(MATRICES), rtol=given)
+        np.testing.assert_array_equal(np.asarray(ranks), np.linalg.matrix_rank(MATRICES, rtol=rtol))
+
+
+def test_limits_are_one_for_each_matrix(reference):
+    a = reference.asarray(MATRICES)
+    with pytest.raises(tg.ShapeError, match="broadcast_to"):
+        reference.linalg.pinv(a, rtol=reference.asarray(np.ones(2)))
+    with pytest.raises(tg.DtypeError, match=r"rcond: found .*complex128.*, needed real numbers"):
+        reference.linalg.pinv(a, rtol=reference.asarray(1j))
+
+
+@pytest.mark.parametrize("call", [lambda xp, x: xp.expand_dims(x, axis=4), lambda xp, x: xp.sum(x, axis=-3)])
+def test_an_axis_out_of_range_is_the_error_of_numpy(reference, call):
+    for namespace, kind in ((np, np.exceptions.AxisError), (reference, np.exceptions.AxisError)):
+        with pytest.raises(kind) as raised:
+            call(namespace, namespace.asarray(MATRICES[0]))
+        assert isinstance(raised.value, IndexError)
