@@ -116,7 +116,7 @@ from tg_conformance.cases.nn import (
     resizing,
 )
 from tg_conformance.cases.random import continuous, counts, gammas, integers, keys, transformed, vectors
-from tg_conformance.cases.signal import convolving
+from tg_conformance.cases.signal import convolving, spectra, windows
 
 if TYPE_CHECKING:
     from tg.plugin.case import Case
@@ -229,4 +229,6 @@ CASES: Final[tuple[Case, ...]] = (
     *vectors.CASES,
     *integers.CASES,
     *convolving.CASES,
+    *spectra.CASES,
+    *windows.CASES,
 )

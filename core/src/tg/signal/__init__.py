@@ -16,15 +16,27 @@ from tg.ops.signal.convolving import (
     correlation_lags,
     fftconvolve,
 )
+from tg.ops.signal.spectra import coherence, csd, istft, periodogram, spectrogram, stft, welch
+from tg.ops.signal.windows import get_window
+from tg.signal import windows
 from tg.words import unknown_in
 
 __all__ = [
+    "coherence",
     "convolve",
     "convolve2d",
     "correlate",
     "correlate2d",
     "correlation_lags",
+    "csd",
     "fftconvolve",
+    "get_window",
+    "istft",
+    "periodogram",
+    "spectrogram",
+    "stft",
+    "welch",
+    "windows",
 ]
 
 

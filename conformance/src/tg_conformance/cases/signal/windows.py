@@ -1,0 +1,72 @@
+"""Cases of `ops/signal/windows`: every window, symmetric and periodic, even and odd, beside SciPy."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final
+
+from scipy.signal import get_window, windows
+
+import tg
+from tg.errors import InputError
+from tg.ops.signal.windows import FAMILY
+from tg.plugin.case import Case, f64
+from tg_conformance.cases.family import of_family
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PARAMETERS: Final[dict[str, Any]] = {
+    "kaiser": (8.6,),
+    "gaussian": (2.5,),
+    "general_gaussian": (1.5, 3.0),
+    "general_cosine": ((0.4, 0.3, 0.2, 0.1),),
+    "general_hamming": (0.6,),
+    "tukey": (0.3,),
+}
+
+
+def one(*_: Any) -> Any:
+    """The size of the cosines that are summed."""
+    return 1.0
+
+
+def every() -> Iterator[Case]:
+    """All windows, of as many points as another array has."""
+    for function in FAMILY.functions:
+        name = function.__name__
+        if name == "get_window":
+            continue
+        parameters = PARAMETERS.get(name, ())
+        for sym in (True, False):
+            of_scipy = functools.partial(getattr(windows, name), sym=sym)
+            yield Case(
+                lambda x, function=function, parameters=parameters, sym=sym: function(x.shape[0], *parameters, sym=sym),
+                [f64(8 if sym else 9)],
+                name=f"{name} {'symmetric' if sym else 'periodic'}",
+                layouts=("C",),
+                oracle=lambda x, of_scipy=of_scipy, parameters=parameters: of_scipy(len(x), *parameters),
+                condition=one,
+                accuracy=16,
+            )
+
+
+def of_names() -> Iterator[Case]:
+    """Windows by their names, and names of none."""
+    for window in ("hanning_", ("hann", 2.0), "kaiser", ("gaussian", 1.0, 2.0), None):
+        yield Case(functools.partial(tg.signal.get_window, window, 8), name=f"{window!r}", raises=InputError)
+    for named in ("blk_symmetric", ("tukey_periodic", 0.25), 3.0):
+        yield Case(
+            functools.partial(tg.signal.get_window, named, 9),
+            name=f"{named!r}",
+            oracle=functools.partial(get_window, named, 9),
+            condition=one,
+        )
+
+
+def centre_of_symmetric() -> Any:
+    """A centre where the middle is one already."""
+    return tg.signal.windows.exponential(8, 3.0)
+
+
+CASES: Final = of_family(FAMILY.path, *every(), *of_names(), Case(centre_of_symmetric, raises=InputError))

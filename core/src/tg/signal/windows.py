@@ -1,0 +1,69 @@
+"""`tg.signal.windows`: window functions under SciPy's names.
+
+tg.signal.windows.hann(256, sym=False)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tg
+from tg.ops.signal.windows import (
+    barthann,
+    bartlett,
+    blackman,
+    blackmanharris,
+    bohman,
+    boxcar,
+    cosine,
+    exponential,
+    flattop,
+    gaussian,
+    general_cosine,
+    general_gaussian,
+    general_hamming,
+    get_window,
+    hamming,
+    hann,
+    kaiser,
+    lanczos,
+    nuttall,
+    parzen,
+    triang,
+    tukey,
+)
+from tg.words import unknown_in
+
+__all__ = [
+    "barthann",
+    "bartlett",
+    "blackman",
+    "blackmanharris",
+    "bohman",
+    "boxcar",
+    "cosine",
+    "exponential",
+    "flattop",
+    "gaussian",
+    "general_cosine",
+    "general_gaussian",
+    "general_hamming",
+    "get_window",
+    "hamming",
+    "hann",
+    "kaiser",
+    "lanczos",
+    "nuttall",
+    "parzen",
+    "triang",
+    "tukey",
+]
+
+
+def __getattr__(name: str) -> Any:
+    text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
+    raise AttributeError(text, name=name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
