@@ -10,9 +10,9 @@ import pytest
 
 import tg
 from tg.graph.function_graph import FunctionGraph
-from tg.graph.view import View
 from tg.graph.interpret import interpret
 from tg.graph.nodes import Constant
+from tg.graph.view import View
 from tg.ops.contraction import MatMul
 from tg.ops.creation import iota
 from tg.ops.indexing import Gather, Scatter

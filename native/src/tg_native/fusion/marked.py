@@ -24,8 +24,8 @@ from tg.types.dtypes import numpy_dtype
 from tg.types.lengths import same
 
 if TYPE_CHECKING:
-    from tg.graph.view import View
     from tg.graph.nodes import Apply, Variable
+    from tg.graph.view import View
 
 DTYPES: Final = ("float32", "float64")  # whose sums are never rounded to 0
 
