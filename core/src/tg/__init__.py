@@ -93,6 +93,7 @@ _HOMES = {
     "optimize": "tg.optimize",
     "eager": "tg.eager",
     "sparse": "tg.sparse",
+    "masked": "tg.masked",
     "tree": "tg.tree",
     "data": "tg.data",
     "random": "tg.random",

@@ -10,6 +10,7 @@ from tg import fft as fft
 from tg import integrate as integrate
 from tg import interpolate as interpolate
 from tg import linalg as linalg
+from tg import masked as masked
 from tg import nn as nn
 from tg import optimize as optimize
 from tg import random as random

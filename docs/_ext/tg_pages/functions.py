@@ -57,6 +57,7 @@ PARTS = {
             *(f"sparse.linalg.{name}" for name in tg.sparse.linalg.__all__ if name.islower()),
         ),
     ),
+    "masked": ("Masked arrays", tuple(f"masked.{name}" for name in tg.masked.__all__ if name.islower())),
     "leaving": ("Leaving Python", ("save", "load", "export")),
     "looking": ("Looking inside", ("print", "to_text", "parse", "explain", "check", "bisect", "view", "created_at")),
 }
@@ -69,6 +70,7 @@ CLASSES = {
     "interpolate.PPoly": "A piecewise polynomial",
     "interpolate.BSpline": "A spline by its coefficients",
     "sparse.SparseMatrix": "A sparse matrix",
+    "masked.MaskedArray": "An array of which some elements do not count",
 }
 """Classes that have a page, member by member."""
 OTHERS = (

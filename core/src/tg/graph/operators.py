@@ -121,31 +121,31 @@ class Operators:
         return NAMESPACE.multiply(other, self)  # type: ignore[no-any-return]
 
     def __truediv__(self, other: Any) -> Variable:
-        return self._n("divide", other)  # type: ignore[no-any-return]
+        return self._with("divide", other)  # type: ignore[no-any-return]
 
     def __rtruediv__(self, other: Any) -> Variable:
         return NAMESPACE.divide(other, self)  # type: ignore[no-any-return]
 
     def __floordiv__(self, other: Any) -> Variable:
-        return self._n("floor_divide", other)  # type: ignore[no-any-return]
+        return self._with("floor_divide", other)  # type: ignore[no-any-return]
 
     def __rfloordiv__(self, other: Any) -> Variable:
         return NAMESPACE.floor_divide(other, self)  # type: ignore[no-any-return]
 
     def __mod__(self, other: Any) -> Variable:
-        return self._n("remainder", other)  # type: ignore[no-any-return]
+        return self._with("remainder", other)  # type: ignore[no-any-return]
 
     def __rmod__(self, other: Any) -> Variable:
         return NAMESPACE.remainder(other, self)  # type: ignore[no-any-return]
 
     def __divmod__(self, other: Any) -> tuple[Variable, Variable]:
-        return self._n("divmod", other)  # type: ignore[no-any-return]
+        return self._with("divmod", other)  # type: ignore[no-any-return]
 
     def __rdivmod__(self, other: Any) -> tuple[Variable, Variable]:
         return NAMESPACE.divmod(other, self)  # type: ignore[no-any-return]
 
     def __pow__(self, other: Any) -> Variable:
-        return self._n("power", other)  # type: ignore[no-any-return]
+        return self._with("power", other)  # type: ignore[no-any-return]
 
     def __rpow__(self, other: Any) -> Variable:
         return NAMESPACE.power(other, self)  # type: ignore[no-any-return]
@@ -157,31 +157,31 @@ class Operators:
         return NAMESPACE.matmul(other, self)  # type: ignore[no-any-return]
 
     def __and__(self, other: Any) -> Variable:
-        return self._n("bitwise_and", other)  # type: ignore[no-any-return]
+        return self._with("bitwise_and", other)  # type: ignore[no-any-return]
 
     def __rand__(self, other: Any) -> Variable:
         return NAMESPACE.bitwise_and(other, self)  # type: ignore[no-any-return]
 
     def __or__(self, other: Any) -> Variable:
-        return self._n("bitwise_or", other)  # type: ignore[no-any-return]
+        return self._with("bitwise_or", other)  # type: ignore[no-any-return]
 
     def __ror__(self, other: Any) -> Variable:
         return NAMESPACE.bitwise_or(other, self)  # type: ignore[no-any-return]
 
     def __xor__(self, other: Any) -> Variable:
-        return self._n("bitwise_xor", other)  # type: ignore[no-any-return]
+        return self._with("bitwise_xor", other)  # type: ignore[no-any-return]
 
     def __rxor__(self, other: Any) -> Variable:
         return NAMESPACE.bitwise_xor(other, self)  # type: ignore[no-any-return]
 
     def __lshift__(self, other: Any) -> Variable:
-        return self._n("left_shift", other)  # type: ignore[no-any-return]
+        return self._with("left_shift", other)  # type: ignore[no-any-return]
 
     def __rlshift__(self, other: Any) -> Variable:
         return NAMESPACE.left_shift(other, self)  # type: ignore[no-any-return]
 
     def __rshift__(self, other: Any) -> Variable:
-        return self._n("right_shift", other)  # type: ignore[no-any-return]
+        return self._with("right_shift", other)  # type: ignore[no-any-return]
 
     def __rrshift__(self, other: Any) -> Variable:
         return NAMESPACE.right_shift(other, self)  # type: ignore[no-any-return]
@@ -211,22 +211,22 @@ class Operators:
         return self._n("trunc")  # type: ignore[no-any-return]
 
     def __eq__(self, other: object) -> Variable:  # type: ignore[override]
-        return self._n("equal", other)  # type: ignore[no-any-return]
+        return self._with("equal", other)  # type: ignore[no-any-return]
 
     def __ne__(self, other: object) -> Variable:  # type: ignore[override]
-        return self._n("not_equal", other)  # type: ignore[no-any-return]
+        return self._with("not_equal", other)  # type: ignore[no-any-return]
 
     def __lt__(self, other: Any) -> Variable:
-        return self._n("less", other)  # type: ignore[no-any-return]
+        return self._with("less", other)  # type: ignore[no-any-return]
 
     def __le__(self, other: Any) -> Variable:
-        return self._n("less_equal", other)  # type: ignore[no-any-return]
+        return self._with("less_equal", other)  # type: ignore[no-any-return]
 
     def __gt__(self, other: Any) -> Variable:
-        return self._n("greater", other)  # type: ignore[no-any-return]
+        return self._with("greater", other)  # type: ignore[no-any-return]
 
     def __ge__(self, other: Any) -> Variable:
-        return self._n("greater_equal", other)  # type: ignore[no-any-return]
+        return self._with("greater_equal", other)  # type: ignore[no-any-return]
 
     __hash__ = object.__hash__
 

@@ -59,28 +59,32 @@ class Structure:
         return leaves
 
 
-def flatten(value: Any, *, sort: bool = False) -> tuple[list[Any], Structure]:
+def flatten(value: Any, *, sort: bool = False, whole: type | tuple[type, ...] = ()) -> tuple[list[Any], Structure]:
     """The leaves of a nested value in order, and its structure; None is a structure without leaves.
 
     Args:
         sort: keys of dicts that are strings are in their own order, so that dicts that were filled in another order
             have one structure.
+        whole: classes whose instances are leaves.
     """
     leaves: list[Any] = []
-    return leaves, Structure(_key(value, leaves, sort=sort))
+    return leaves, Structure(_key(value, leaves, sort, whole))
 
 
-def _key(value: Any, leaves: list[Any], *, sort: bool) -> Any:
+def _key(value: Any, leaves: list[Any], sort: bool, whole: type | tuple[type, ...]) -> Any:
     if value is None:
         return None
+    if whole and isinstance(value, whole):
+        leaves.append(value)
+        return LEAF
     if isinstance(value, dict):
         is_sorted = sort and type(value) is dict and all(type(k) is str for k in value)
         names = tuple(sorted(value)) if is_sorted else tuple(value)
-        return (_kind_of(value), names, tuple([_key(value[n], leaves, sort=sort) for n in names]))
+        return (_kind_of(value), names, tuple([_key(value[n], leaves, sort, whole) for n in names]))
     if isinstance(value, list | tuple):
-        return (type(value), None, tuple([_key(v, leaves, sort=sort) for v in value]))
+        return (type(value), None, tuple([_key(v, leaves, sort, whole) for v in value]))
     if (top := level(value)) is not None:
-        return (top.kind, top.names, tuple([_key(part, leaves, sort=sort) for part in top.parts]))
+        return (top.kind, top.names, tuple([_key(part, leaves, sort, whole) for part in top.parts]))
     leaves.append(value)
     return LEAF
 
@@ -193,6 +197,8 @@ def _match(key: Any, value: Any, what: str, leaves: list[Any]) -> None:
         leaves.append(value)
         return
     wanted = None if key is None else (dict if has_keys(key[0]) else key[0], key[1], len(key[2]))
+    if wanted is not None and not _is_like(value, wanted):
+        value = _as_argument(wanted[0], value, what)
     if not (value is None if wanted is None else _is_like(value, wanted)):
         raise InputError(message(f"{what}: found {short(value)}, needed {_shown(key)}"))
     if key is None:
@@ -200,6 +206,14 @@ def _match(key: Any, value: Any, what: str, leaves: list[Any]) -> None:
     parts = [value[name] for name in key[1]] if has_keys(key[0]) else _parts(value)  # keys may come in another order
     for part, inner in zip(key[2], parts, strict=True):
         _match(part, inner, what, leaves)
+
+
+def _as_argument(kind: Any, value: Any, what: str) -> Any:
+    """A value of another class as one of a dataclass, if that says how: `as_argument(value, what, **static fields)`."""
+    has_static = isinstance(kind, Registered) and kind.registry == "fields"
+    cls, static = (kind.kind, kind.rest) if has_static else (kind, ())
+    convert = getattr(cls, "as_argument", None)
+    return value if convert is None else convert(value, what, **dict(static))
 
 
 def _key_of_top(value: Any) -> Any:

@@ -1,0 +1,52 @@
+"""`tg.masked`: arrays of which some elements do not count; batches of sequences of several lengths.
+
+x = tg.masked.from_lengths(values, lengths)
+loss = (tg.masked.log(x) ** 2).mean().filled()
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tg
+from tg.masked.arrays import MaskedArray, apply
+from tg.masked.making import (
+    array,
+    concatenate,
+    from_lengths,
+    from_ragged,
+    masked_invalid,
+    masked_where,
+    stack,
+    tensor,
+    where,
+)
+from tg.ops.catalog import NAMES
+from tg.variables.applied import elementwise
+from tg.words import unknown_in
+
+__all__ = [
+    "MaskedArray",
+    "apply",
+    "array",
+    "concatenate",
+    "from_lengths",
+    "from_ragged",
+    "masked_invalid",
+    "masked_where",
+    "stack",
+    "tensor",
+    "where",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if (value := elementwise(name, NAMES, apply, __name__)) is not None:
+        globals()[name] = value
+        return value
+    text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
+    raise AttributeError(text, name=name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
