@@ -94,6 +94,7 @@ _HOMES = {
     "eager": "tg.eager",
     "sparse": "tg.sparse",
     "masked": "tg.masked",
+    "dims": "tg.dims",
     "tree": "tg.tree",
     "data": "tg.data",
     "random": "tg.random",

@@ -3,6 +3,7 @@
 from typing import Any
 
 from tg import data as data
+from tg import dims as dims
 from tg import distributions as distributions
 from tg import eager as eager
 from tg import errors as errors

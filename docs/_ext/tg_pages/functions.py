@@ -58,6 +58,7 @@ PARTS = {
         ),
     ),
     "masked": ("Masked arrays", tuple(f"masked.{name}" for name in tg.masked.__all__ if name.islower())),
+    "dims": ("Named axes", tuple(f"dims.{name}" for name in tg.dims.__all__ if name.islower())),
     "leaving": ("Leaving Python", ("save", "load", "export")),
     "looking": ("Looking inside", ("print", "to_text", "parse", "explain", "check", "bisect", "view", "created_at")),
 }
@@ -70,6 +71,7 @@ CLASSES = {
     "interpolate.PPoly": "A piecewise polynomial",
     "interpolate.BSpline": "A spline by its coefficients",
     "sparse.SparseMatrix": "A sparse matrix",
+    "dims.Array": "An array whose axes have names",
     "masked.MaskedArray": "An array of which some elements do not count",
 }
 """Classes that have a page, member by member."""

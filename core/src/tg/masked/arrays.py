@@ -287,7 +287,7 @@ def apply(f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
         >>> x = tg.masked.array([1.0, 0.0], [True, False])
         >>> y = tg.masked.apply(tg.distributions.gamma.logpdf, x, 2.0, 3.0)
         >>> y.filled(0.0).eval().round(6).tolist()
-        [-0.802775, 0.0]
+        [-2.530558, 0.0]
     """
     values = [v.filled(1) if isinstance(v, MaskedArray) else v for v in operands]
     result = f(*values, **options)
