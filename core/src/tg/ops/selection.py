@@ -5,6 +5,7 @@ Everything here is written with `Nonzero`, or, where there is a size, with a run
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from tg.errors import ShapeError, message
@@ -18,9 +19,10 @@ from tg.ops.family import Family
 from tg.ops.index_syntax import positions_of
 from tg.ops.indexing import Gather, Scatter, slice_axis, take
 from tg.ops.places import unravel_index
+from tg.ops.reduction import any as any_of
 from tg.ops.reduction import reduce_sum
-from tg.ops.shape import expand_dims_at, reshape, stack
-from tg.ops.sorting import argsort, searchsorted, sort
+from tg.ops.shape import expand_dims_at, moveaxis, reshape, stack
+from tg.ops.sorting import argsort, lexsort, searchsorted, sort
 from tg.types.dtypes import is_inexact
 from tg.types.lengths import add as add_lengths
 from tg.types.lengths import same
@@ -148,6 +150,7 @@ def unique(
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
+    axis: int | None = None,
     *,
     size: Any = None,
     fill_value: Any = None,
@@ -158,39 +161,68 @@ def unique(
         return_index: also where each occurs first, in C order.
         return_inverse: also which of them (were there no `size`) each element is, in the shape of x.
         return_counts: also how often each occurs.
+        axis: distinct entries along an axis in lexicographic order; positions are along it. Of the other axes the
+            lengths are known, and none is 0; a NaN differs from all others.
         size: how many there shall be: the least ones, then `fill_value`, which is the least unless given (with index
             and count 0).
+    Raises:
+        ShapeError: with `axis`, another length is not known, or 0.
     Source:
-        numpy.unique
+        numpy.unique; size and fill_value as in jax.numpy.unique
     """
     x = as_variable(x)
-    flat = reshape(x, (-1,))
-    n = flat.shape[0]
-    order = argsort(flat)
-    ordered = Gather((-1,))(flat, order)
-    number = iota(n)
-    before = Gather((-1,))(ordered, maximum(number - 1, 0))
-    differs = not_equal(ordered, before)
-    if is_inexact(x.type.dtype):
-        differs = logical_and(differs, logical_not(logical_and(isnan(ordered), isnan(before))))
-    first = logical_or(equal(number, 0), differs)
+    if axis is None:
+        entries = reshape(x, (-1,))
+        order = argsort(entries)
+    else:
+        k = axis_from_end(axis, x.type.ndim, "unique")
+        entries = moveaxis(x, k, 0)
+        order = _lexicographic(entries)
+    ordered = take(entries, order, 0, mode="promise")
+    first = _is_first(ordered)
     selection = find(first, size)
-    values = Gather((-1,))(ordered, selection.positions)
+    values = take(ordered, selection.positions, 0, mode="promise")
     if selection.real is not None and fill_value is not None:
-        values = _or_fill(selection, values, fill_value)
-    results = [values]
+        behind = tuple(range(1 - values.type.ndim, 0))
+        real = expand_dims_at(selection.real, behind) if behind else selection.real
+        values = where(real, values, as_variable(fill_value, values.type.dtype))
+    results = [values if axis is None else moveaxis(values, 0, axis)]
     if return_index:
         results.append(_or_fill(selection, Gather((-1,))(order, selection.positions), 0))
     group = cumsum(cast_variable(first, "int64"), 0) - 1
+    count = values.shape[0]
     if return_inverse:
-        results.append(reshape(Scatter((-1,))(full((n,), 0, dtype="int64"), group, order), x.shape))
+        inverse = Scatter((-1,))(full((first.shape[0],), 0, dtype="int64"), group, order)
+        results.append(reshape(inverse, x.shape) if axis is None else inverse)
     if return_counts:
-        inside = cast_variable(less(group, as_size_variable(values.shape[0])), "int64")
-        none = full((values.shape[0],), 0, dtype="int64")
-        results.append(
-            Scatter((-1,), add)(none, inside, minimum(group, maximum(as_size_variable(values.shape[0]) - 1, 0)))
-        )
+        inside = cast_variable(less(group, as_size_variable(count)), "int64")
+        none = full((count,), 0, dtype="int64")
+        results.append(Scatter((-1,), add)(none, inside, minimum(group, maximum(as_size_variable(count) - 1, 0))))
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def _is_first(ordered: Variable) -> Variable:
+    """Whether an entry along the first axis of a sorted array differs from the one before; NaNs of a vector do not."""
+    number = iota(ordered.shape[0])
+    before = take(ordered, maximum(number - 1, 0), 0, mode="promise")
+    differs = not_equal(ordered, before)
+    if ordered.type.ndim > 1:
+        differs = any_of(differs, tuple(range(1, ordered.type.ndim)))
+    elif is_inexact(ordered.type.dtype):
+        differs = logical_and(differs, logical_not(logical_and(isnan(ordered), isnan(before))))
+    return logical_or(equal(number, 0), differs)
+
+
+def _lexicographic(entries: Variable) -> Variable:
+    """The positions that sort entries along the first axis by their elements in C order."""
+    lengths = entries.shape[1:]
+    if any(not isinstance(n, int) or n == 0 for n in lengths):
+        hint = "tg.specify_shape(x, (None, 3)) states one; x.reshape(-1) has no other axes"
+        raise ShapeError(
+            message(f"unique: axis: found {entries.type}, needed known lengths behind the axis", hint=hint)
+        )
+    keys = reshape(entries, (entries.shape[0], math.prod(n for n in lengths if isinstance(n, int))))
+    return lexsort([keys[:, j] for j in reversed(range(int(keys.shape[1])))])
 
 
 def unique_values(x: Any) -> Variable:
