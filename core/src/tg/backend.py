@@ -81,6 +81,7 @@ _NAMES = {
     "tg.ops.shape": "AxisLength BroadcastTo ExpandDims Reshape Squeeze SumTo Transpose known_shape merge_sizes",
     "tg.ops.sharding": "Placement placements",
     "tg.ops.sorting": "ArgSort Sort",
+    "tg.ops.sparse": "SparseProduct",
     "tg.ops.sparse_factors": "SparseCholesky SparseInverse SparseSolve",
     "tg.ops.linalg.cholesky": "Cholesky",
     "tg.ops.linalg.equations": "SolveStein SolveSylvester Sqrtm",

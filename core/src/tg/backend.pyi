@@ -142,6 +142,7 @@ from tg.ops.sharding import Placement as Placement
 from tg.ops.sharding import placements as placements
 from tg.ops.sorting import ArgSort as ArgSort
 from tg.ops.sorting import Sort as Sort
+from tg.ops.sparse import SparseProduct as SparseProduct
 from tg.ops.sparse_factors import SparseCholesky as SparseCholesky
 from tg.ops.sparse_factors import SparseInverse as SparseInverse
 from tg.ops.sparse_factors import SparseSolve as SparseSolve

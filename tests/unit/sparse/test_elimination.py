@@ -54,13 +54,13 @@ def by_hand(matrix: Any, order: Any) -> Any:
 def test_the_places_are_those_of_elimination_in_the_order(name: str) -> None:
     matrix = MATRICES[name]
     n = matrix.shape[0]
-    found = tg.sparse.linalg.symbolic(matrix)
-    assert sorted(found.order) == list(range(n))
-    columns = np.repeat(np.arange(n), np.diff(found.pointers))
-    assert np.all(np.diff(columns.astype(int) * n + found.indices) > 0)
+    pattern = tg.sparse.linalg.symbolic(matrix)
+    assert sorted(pattern.order) == list(range(n))
+    columns = np.repeat(np.arange(n), np.diff(pattern.pointers))
+    assert np.all(np.diff(columns.astype(int) * n + pattern.indices) > 0)
     places = np.zeros((n, n), bool)
-    places[found.indices, columns] = True
-    np.testing.assert_array_equal(places, by_hand(matrix, found.order))
+    places[pattern.indices, columns] = True
+    np.testing.assert_array_equal(places, by_hand(matrix, pattern.order))
 
 
 @pytest.mark.parametrize("name", MATRICES)
@@ -90,9 +90,9 @@ def test_the_reference_agrees_with_dense_algebra(name: str) -> None:
 def test_the_first_pivot_that_is_not_positive_is_told() -> None:
     matrix = lattice(8).toarray()
     matrix[40, 40] = -1.0
-    found = tg.sparse.linalg.symbolic(sparse.csr_array(matrix))
-    factor = tg.sparse.linalg.cholesky(tg.sparse.csr(matrix), found)
-    permuted = matrix[np.ix_(found.order, found.order)]
+    pattern = tg.sparse.linalg.symbolic(sparse.csr_array(matrix))
+    factor = tg.sparse.linalg.cholesky(tg.sparse.csr(matrix), pattern)
+    permuted = matrix[np.ix_(pattern.order, pattern.order)]
     first = next(k for k in range(1, 65) if np.linalg.eigvalsh(permuted[:k, :k])[0] <= 0)
     with pytest.raises(tg.errors.LinAlgError, match=f"order {first} is not positive"):
         tg.function([], factor.logdet(), backend="perform")()

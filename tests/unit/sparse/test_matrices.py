@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.sparse.linalg import spsolve
 
 import tg
 from tg.errors import BoundsError, InputError, ShapeError
@@ -116,6 +117,36 @@ def test_batches_of_values_of_vectors_and_of_both() -> None:
         np.testing.assert_allclose(result, value, rtol=1e-13)
 
 
+@pytest.mark.parametrize("backend", ["perform", "c", "jax"])
+def test_batches_of_patterns(backend: str) -> None:
+    parts = [sparse.random_array((5, 4), density=0.4, format="csr", rng=DRAWS) for _ in range(3)]
+    stacks = [np.stack([getattr(p, name) for p in parts]) for name in ("data", "indices", "indptr")]
+    data, indices, pointers = (
+        tg.tensor(n, dtype=v.dtype.name, shape=v.shape) for n, v in zip("dip", stacks, strict=True)
+    )
+    x, wide = tg.matrix("x", shape=(3, 4)), tg.tensor("wide", dtype="float64", shape=(3, 5, 2))
+
+    def products(data: Any, indices: Any, pointers: Any, x: Any, wide: Any) -> Any:
+        a = tg.sparse.csr(data, indices, pointers, (5, 4))
+        return a @ x, a.T @ wide, wide[:, 0] @ a
+
+    results = tg.vmap(products)(data, indices, pointers, x, wide)
+    slopes = tg.grad(tg.sum(results[0] ** 2), [data, x])
+    f = tg.function([data, indices, pointers, x, wide], [*results, *slopes], backend=backend)
+    at, tall = DRAWS.normal(size=(3, 4)), DRAWS.normal(size=(3, 5, 2))
+    products_of_each = f(*stacks, at, tall)
+    for k, part in enumerate(parts):
+        y, (row, column) = part @ at[k], part.tocoo().coords
+        wanted = [y, part.T @ tall[k], tall[k, :, 0] @ part, 2 * y[row] * at[k][column], part.T @ (2 * y)]
+        for result, value in zip(products_of_each, wanted, strict=True):
+            np.testing.assert_allclose(result[k], value, rtol=1e-12, atol=1e-14)
+    for name, change, text in ((1, (1, 2, 4), "index 4 is out of bounds"), (2, (1, 5, 7), "do not run from 0")):
+        bad = [v.copy() for v in stacks]
+        bad[name][change[0], change[1]] = change[2]
+        with pytest.raises(BoundsError, match=text):
+            f(*bad, at, tall)
+
+
 def test_conjugate_gradients_and_their_derivatives() -> None:
     p = sparse.csr_array(SAMPLE @ SAMPLE.T + sparse.eye_array(5))
     data, b = tg.vector("data"), tg.vector("b")
@@ -131,6 +162,32 @@ def test_conjugate_gradients_and_their_derivatives() -> None:
     np.testing.assert_allclose(x, exact, rtol=1e-10)
     np.testing.assert_allclose(of_b, adjoint, rtol=1e-9)
     np.testing.assert_allclose(of_data, -adjoint[row] * exact[column], rtol=1e-9)
+
+
+@pytest.mark.parametrize("backend", ["perform", "c", "jax"])
+def test_a_matrix_that_is_not_symmetric_and_derivatives_of_its_solution(backend: str) -> None:
+    wind = sparse.diags_array([-1.6, 3.0, -0.8], offsets=[-1, 0, 1], shape=(40, 40))
+    path = sparse.csr_array(sparse.kron(wind, sparse.eye_array(5)) + sparse.random_array((200, 200), rng=DRAWS))
+    data, b = tg.vector("data"), tg.vector("b")
+    solved = tg.sparse.linalg.bicgstab(tg.sparse.csr(path).with_data(data), b, tol=1e-13)
+    f = tg.function([data, b], [*solved, *tg.grad(tg.sum(solved.x**2), [data, b])], backend=backend)
+    at = DRAWS.normal(size=200)
+    x, converged, residual, _, of_data, of_b = f(path.data, at)
+    exact = spsolve(path.tocsc(), at)
+    adjoint = spsolve(path.T.tocsc(), 2 * exact)
+    row, column = path.tocoo().coords
+    assert converged
+    np.testing.assert_allclose(residual, 0, atol=1e-11)
+    np.testing.assert_allclose(x, exact, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(of_b, adjoint, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(of_data, -adjoint[row] * exact[column], rtol=1e-6, atol=1e-8)
+
+
+def test_steps_that_break_down_have_not_converged() -> None:
+    turn = tg.sparse.csr(np.array([[0.0, 1.0], [-1.0, 0.0]]))
+    x, converged, *_ = values(*tg.sparse.linalg.bicgstab(turn, [1.0, 0.0]))
+    assert not converged
+    assert np.isfinite(x).all()
 
 
 @pytest.mark.parametrize(

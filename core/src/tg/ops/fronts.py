@@ -40,17 +40,17 @@ def blocks(indices: Array, pointers: Array) -> list[Block]:
     numbers = np.append(np.cumsum(starts) - 1, np.count_nonzero(starts))
     firsts = np.flatnonzero(starts).tolist()
     begins = pointers.tolist()
-    result = [
+    fronts = [
         (first, last - first, indices[begins[first] : begins[first + 1]])
         for first, last in zip(firsts, [*firsts[1:], n], strict=True)
     ]
-    made = []
-    for first, width, rows in result:
-        parent = int(numbers[rows[width]]) if len(rows) > width else len(result)
-        above = result[parent][2] if parent < len(result) else rows
+    result = []
+    for first, width, rows in fronts:
+        parent = int(numbers[rows[width]]) if len(rows) > width else len(fronts)
+        above = fronts[parent][2] if parent < len(fronts) else rows
         places = np.searchsorted(above, rows[width:]).clip(0, len(above) - 1)
-        made.append(Block(first, width, rows, parent, places[:, None]))
-    return made
+        result.append(Block(first, width, rows, parent, places[:, None]))
+    return result
 
 
 def factored(a: Array, indices: Array, pointers: Array) -> tuple[Array, int]:

@@ -6,6 +6,7 @@ that is stored row by row. The two ops are each other's derivatives, so there ar
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -14,7 +15,8 @@ from tg.errors import DtypeError, ShapeError, message
 from tg.graph.checks import Check, Descriptor
 from tg.graph.nodes import as_size_variable, size_value
 from tg.graph.op import Op
-from tg.ops.creation import zeros
+from tg.ops.assumptions import required
+from tg.ops.creation import iota, zeros
 from tg.ops.cumulative import cumsum
 from tg.ops.elementwise.arithmetic import add, multiply
 from tg.ops.elementwise.cast import cast_variable
@@ -24,7 +26,7 @@ from tg.ops.indexing import Gather, Scatter, slice_axis, wrap_index
 from tg.ops.length_checks import natural_checks
 from tg.ops.reduction import all as all_of
 from tg.ops.reduction import reduce_sum, total_max, total_min
-from tg.ops.shape import broadcast_to, expand_dims_at, moveaxis, reshape, transpose
+from tg.ops.shape import broadcast_to, concatenate, expand_dims_at, moveaxis, reshape, transpose
 from tg.types.dtypes import in_float32, numpy_dtype
 from tg.types.lengths import maximum as longest
 from tg.types.lengths import multiply as multiply_lengths
@@ -91,15 +93,19 @@ class SparseProduct(Op):
         return (TensorType(x.dtype, (*lead, rows, x.shape[-1])),)
 
     def perform(self, data: Array, indices: Array, pointers: Array, x: Array, *columns: Array) -> tuple[Array, ...]:
-        """All products, added up by rows; of halves in float32."""
-        rows, work = _row_numbers(pointers), numpy_dtype(in_float32(x.dtype.name))
-        source, target = (rows, indices) if self.transposed else (indices, rows)
+        """All products of a column at a time, added up by rows; of halves in float32."""
+        work = numpy_dtype(in_float32(x.dtype.name))
         count = int(columns[0]) if self.transposed else len(pointers) - 1
-        y = np.zeros((*x.shape[:-2], count, x.shape[-1]), work)
-        terms = data[..., None].astype(work, copy=False) * x.astype(work, copy=False)[..., source, :]
-        place: Any = (..., target, slice(None))
-        np.add.at(y, place, terms)
-        return (y.astype(x.dtype, copy=False),)
+        total = functools.partial(_summed_at, indices) if self.transposed else functools.partial(_summed, pointers)
+        lead, k = x.shape[:-2], x.shape[-1]
+        y = np.zeros((*lead, k, count), work)
+        values = np.broadcast_to(data.astype(work, copy=False), (*lead, data.shape[-1]))
+        sides = np.ascontiguousarray(x.swapaxes(-1, -2), work)
+        lengths = np.diff(pointers)
+        for at in np.ndindex(*lead, k):
+            side = np.repeat(sides[at], lengths) if self.transposed else sides[at].take(indices)
+            total(values[at[:-1]] * side, y[at])
+        return (np.ascontiguousarray(y.swapaxes(-1, -2)).astype(x.dtype, copy=False),)
 
     def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
         """Pointers and indices are those of a matrix."""
@@ -140,9 +146,20 @@ class SparseProduct(Op):
         return (None if not parts else parts[0] if len(parts) == 1 else add(*parts),)
 
     def batch(self, tools: Any, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]) -> Sequence[Variable]:
-        """The batch of x alone stands beside its columns; else it is one more leading axis of values and x."""
+        """The batch of x alone stands beside its columns; else it is one more leading axis of values and x.
+
+        Patterns of a batch are those of blocks on a diagonal.
+        """
         data, indices, pointers, x, *columns = inputs
-        tools.need_unbatched(self, (*batched[1:3], *batched[4:]), "the pattern of a sparse matrix")
+        tools.need_unbatched(self, batched[4:], "the number of columns of a sparse matrix")
+        if any(batched[1:3]):
+            lead = [tools.lead(v, own, size) for v, own in zip(inputs[:4], batched[:4], strict=True)]
+            count = columns[0] if columns else as_size_variable(x.shape[-2])
+            pattern = _one_pattern(size, lead[1], lead[2], count)
+            total = [] if not columns else [multiply(as_size_variable(size), count)]
+            y = self(_joined(lead[0], -1), *pattern, _joined(lead[3], -2), *total)
+            each = size_value(count) if columns else _rows_of_each(lead[2])
+            return (_parted(y, size, each, -2),)
         if batched[0] or data.type.ndim > 1:
             data, x = tools.lead(data, batched[0], size), tools.lead(x, batched[3], size)
             return (self(data, indices, pointers, x, *columns),)
@@ -224,8 +241,12 @@ class SparseDots(Op):
         return (None if not parts else parts[0] if len(parts) == 1 else add(*parts),)
 
     def batch(self, tools: Any, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]) -> Sequence[Variable]:
-        """The batch is one more leading axis of both matrices."""
-        tools.need_unbatched(self, batched[:2], "the pattern of a sparse matrix")
+        """The batch is one more leading axis of both matrices; one of patterns is of blocks on a diagonal."""
+        if any(batched[:2]):
+            indices, pointers, a, b = (tools.lead(v, own, size) for v, own in zip(inputs, batched, strict=True))
+            pattern = _one_pattern(size, indices, pointers, as_size_variable(b.shape[-2]))
+            y = self(*pattern, _joined(a, -2), _joined(b, -2))
+            return (_parted(y, size, indices.shape[-1], -1),)
         a, b = (tools.lead(v, is_own, size) for v, is_own in zip(inputs[2:], batched[2:], strict=True))
         return (self(*inputs[:2], a, b),)
 
@@ -265,12 +286,66 @@ def pattern_checks(indices: Variable, pointers: Variable, columns: Variable) -> 
     return (Check(right, (first, last, count), Descriptor("BoundsError", text)), fine)
 
 
+def _one_pattern(size: Any, indices: Variable, pointers: Variable, columns: Variable) -> tuple[Variable, Variable]:
+    """The pattern of matrices that stand one below the other and to the right of it, of patterns (m, n), (m, rows + 1).
+
+    Raises:
+        BoundsError: an index is no column of its own matrix, or pointers do not run from 0 to n.
+    """
+    n, rows = indices.shape[-1], _rows_of_each(pointers)
+    flat = _joined(indices, -1)
+    ends = [cast_variable(slice_axis(pointers, -1, at, 1), "int64") for at in (0, rows)]
+    right = logical_and(all_of(equal(ends[0], 0)), all_of(equal(ends[1], as_size_variable(n))))
+    text = "sparse: pointers: found some of a batch that do not run from 0 to {0}, the number of elements"
+    _, inside = pattern_checks(flat, zeros((1,), dtype="int64"), columns)
+    flat = required(flat, inside.condition, inside.values, inside.descriptor)
+    flat = required(flat, right, (as_size_variable(n),), Descriptor("BoundsError", text))
+    number = expand_dims_at(cast_variable(iota(size), "int64"), (-1,))
+    moved = add(cast_variable(_parted(flat, size, n, -1), "int64"), multiply(number, cast_variable(columns, "int64")))
+    begins = add(
+        cast_variable(slice_axis(pointers, -1, 0, rows), "int64"),
+        multiply(number, cast_variable(as_size_variable(n), "int64")),
+    )
+    last = reshape(cast_variable(as_size_variable(multiply_lengths(size, n)), "int64"), (1,))
+    return _joined(moved, -1), concatenate([_joined(begins, -1), last], 0)
+
+
+def _rows_of_each(pointers: Variable) -> int | Length:
+    return longest(subtract_lengths(pointers.shape[-1], 1), 0)
+
+
+def _joined(x: Variable, axis: int) -> Variable:
+    """A batch in front put before an axis and joined with it."""
+    moved = moveaxis(x, 0, axis - 1)
+    before, n, after = moved.shape[: axis - 1], moved.shape[axis], moved.shape[moved.type.ndim + axis + 1 :]
+    return reshape(moved, (*before, multiply_lengths(moved.shape[axis - 1], n), *after))
+
+
+def _parted(y: Variable, size: Any, each: Any, axis: int) -> Variable:
+    """The inverse of `_joined`, for a batch of a size with so much in each."""
+    at = y.type.ndim + axis
+    parted = reshape(y, (*y.shape[:at], size, each, *y.shape[at + 1 :]))
+    return moveaxis(parted, at, 0)
+
+
 def _rows_of(pointers: Variable) -> int | Length:
     return longest(subtract_lengths(pointers.shape[0], 1), 0)
 
 
 def _row_count(pointers: TensorType) -> int | Length:
     return longest(subtract_lengths(pointers.shape[0], 1), 0)  # type: ignore[arg-type]
+
+
+def _summed(pointers: Array, terms: Array, y: Array) -> None:
+    """Write the sums of terms row by row into zeros."""
+    filled = np.flatnonzero(np.diff(pointers))  # reduceat takes a row of nothing for one of its next term
+    if filled.size:
+        y[filled] = np.add.reduceat(terms, pointers[:-1][filled])
+
+
+def _summed_at(places: Array, terms: Array, y: Array) -> None:
+    """Add terms at their places."""
+    np.add.at(y, places, terms)
 
 
 def _row_numbers(pointers: Array) -> Array:

@@ -18,6 +18,7 @@ from tg_jax.rules import (
     shape,
     sharding,
     sorting,
+    sparse,
     sparse_factors,
 )
 from tg_jax.rules.elementwise import (
@@ -61,6 +62,7 @@ RULES: Final[dict[object, Rule]] = {
     **sharding.RULES,
     **fourier.RULES,
     **sorting.RULES,
+    **sparse.RULES,
     **sparse_factors.RULES,
     **cholesky.RULES,
     **lu.RULES,

@@ -19,6 +19,7 @@ from tg_torch.rules import (
     shape,
     sharding,
     sorting,
+    sparse,
 )
 from tg_torch.rules.elementwise import (
     arithmetic,
@@ -63,6 +64,7 @@ RULES: Final[dict[object, Rule]] = {
     **sharding.RULES,
     **fourier.RULES,
     **sorting.RULES,
+    **sparse.RULES,
     **cholesky.RULES,
     **lu.RULES,
     **qr.RULES,
