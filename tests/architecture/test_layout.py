@@ -45,6 +45,7 @@ INFRASTRUCTURE = {
     "dtype_loops",
     "convolved",
     "lagged_products",
+    "segments",
     "linear_systems",
     "wrapped",
 }

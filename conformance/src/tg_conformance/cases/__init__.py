@@ -116,7 +116,7 @@ from tg_conformance.cases.nn import (
     resizing,
 )
 from tg_conformance.cases.random import continuous, counts, gammas, integers, keys, transformed, vectors
-from tg_conformance.cases.signal import convolving, spectra, windows
+from tg_conformance.cases.signal import convolving, filters, spectra, window_functions
 
 if TYPE_CHECKING:
     from tg.plugin.case import Case
@@ -229,6 +229,7 @@ CASES: Final[tuple[Case, ...]] = (
     *vectors.CASES,
     *integers.CASES,
     *convolving.CASES,
+    *filters.CASES,
     *spectra.CASES,
-    *windows.CASES,
+    *window_functions.CASES,
 )

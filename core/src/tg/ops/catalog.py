@@ -120,7 +120,7 @@ from tg.ops.nn import (
     resizing,
 )
 from tg.ops.random import continuous, counts, gammas, integers, keys, transformed, vectors
-from tg.ops.signal import convolving, spectra, windows
+from tg.ops.signal import convolving, filters, spectra, window_functions
 from tg.variables import kinds
 
 if TYPE_CHECKING:
@@ -235,8 +235,9 @@ FAMILIES: Final[tuple[Family, ...]] = (
     vectors.FAMILY,
     integers.FAMILY,
     convolving.FAMILY,
+    filters.FAMILY,
     spectra.FAMILY,
-    windows.FAMILY,
+    window_functions.FAMILY,
 )
 
 ELEMENTWISE: Final[dict[str, Any]] = {fn.name: fn for family in FAMILIES for fn in family.elementwise}

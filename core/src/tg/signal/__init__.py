@@ -16,8 +16,9 @@ from tg.ops.signal.convolving import (
     correlation_lags,
     fftconvolve,
 )
+from tg.ops.signal.filters import filtfilt, lfilter, lfilter_zi, sosfilt
 from tg.ops.signal.spectra import coherence, csd, istft, periodogram, spectrogram, stft, welch
-from tg.ops.signal.windows import get_window
+from tg.ops.signal.window_functions import get_window
 from tg.signal import windows
 from tg.words import unknown_in
 
@@ -30,9 +31,13 @@ __all__ = [
     "correlation_lags",
     "csd",
     "fftconvolve",
+    "filtfilt",
     "get_window",
     "istft",
+    "lfilter",
+    "lfilter_zi",
     "periodogram",
+    "sosfilt",
     "spectrogram",
     "stft",
     "welch",

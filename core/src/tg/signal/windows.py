@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import tg
-from tg.ops.signal.windows import (
+from tg.ops.signal.window_functions import (
     barthann,
     bartlett,
     blackman,

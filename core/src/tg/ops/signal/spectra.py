@@ -35,7 +35,7 @@ from tg.ops.signal.segments import (
     transformed,
     without_trend,
 )
-from tg.ops.signal.windows import window_of
+from tg.ops.signal.window_functions import window_of
 from tg.ops.statistics import mean
 from tg.ops.transforms import ifft, irfft
 from tg.types.dtypes import is_complex

@@ -1,4 +1,4 @@
-"""Cases of `ops/signal/windows`: every window, symmetric and periodic, even and odd, beside SciPy."""
+"""Cases of `ops/signal/window_functions`: every window, symmetric and periodic, even and odd, beside SciPy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy.signal import get_window, windows
 
 import tg
 from tg.errors import InputError
-from tg.ops.signal.windows import FAMILY
+from tg.ops.signal.window_functions import FAMILY
 from tg.plugin.case import Case, f64
 from tg_conformance.cases.family import of_family
 

@@ -256,7 +256,7 @@ def kaiser(M: Any, beta: Any, sym: bool = True) -> Variable:
         >>> beta = tg.scalar("beta")
         >>> middle = tg.signal.windows.kaiser(5, beta)[1]
         >>> round(float(tg.grad(middle, beta).eval({beta: 2.0})), 4)
-        -0.1127
+        -0.1137
     Source:
         scipy.signal.windows.kaiser
     """
@@ -416,7 +416,7 @@ def window_of(what: str, window: Any, count: Any) -> Variable:
 
 
 FAMILY = Family(
-    "signal/windows",
+    "signal/window_functions",
     functions=(
         barthann, bartlett, blackman, blackmanharris, bohman, boxcar, cosine, exponential, flattop, gaussian,
         general_cosine, general_gaussian, general_hamming, hamming, hann, kaiser, lanczos, nuttall, parzen, triang,

@@ -1,0 +1,246 @@
+"""Linear filters of signals: recurrences along an axis, forward, and there and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from tg.errors import InputError, ShapeError, message
+from tg.graph.checks import Descriptor
+from tg.graph.nodes import as_size_variable
+from tg.ops.assumptions import required
+from tg.ops.creation import zeros
+from tg.ops.cumulative import cumsum
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import greater
+from tg.ops.family import Family
+from tg.ops.indexing import flip
+from tg.ops.iteration import scan
+from tg.ops.reduction import sum as sum_of
+from tg.ops.shape import broadcast_to, concatenate, moveaxis, reshape, stack, with_lengths
+from tg.ops.signal.segments import middle, need_count, signal_of
+from tg.types.lengths import subtract
+from tg.variables.conversion import as_variable, axis_from_end, promoted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.graph.nodes import Variable
+
+PADDINGS: Final = ("odd", "even", "constant", None)
+SECTION: Final = 6  # coefficients of a section: three of b, three of a
+
+
+def _vector(what: str, name: str, value: Any) -> Variable:
+    v = as_variable(value)
+    v = reshape(v, (1,)) if not v.type.ndim else v
+    if v.type.ndim != 1 or not v.type.shape[0]:
+        raise ShapeError(message(f"{what}: {name}: found {v.type}, needed a vector of static length, at least 1"))
+    return v
+
+
+def _coefficients(what: str, b: Any, a: Any) -> tuple[Variable, Variable]:
+    """Both polynomials in one dtype, as long as each other, divided by the first entry of a."""
+    (b, a), _ = promoted([_vector(what, "b", b), _vector(what, "a", a)])
+    work = signal_of(what, b).type.dtype
+    b, a = cast_variable(b, work), cast_variable(a, work)
+    n, m = b.type.shape[0], a.type.shape[0]
+    assert n is not None
+    assert m is not None
+    order = max(n, m)
+    b, a = (concatenate([v, zeros(order - k, dtype=work)]) if k < order else v for v, k in ((b, n), (a, m)))
+    return b / a[0], a / a[0]
+
+
+def _sections(what: str, sos: Any) -> Variable:
+    v = as_variable(sos)
+    if v.type.ndim != 2 or v.type.shape[1] != SECTION or not v.type.shape[0]:
+        raise ShapeError(message(f"{what}: sos: found {v.type}, needed a matrix of {SECTION} columns, its rows known"))
+    v = signal_of(what, v)
+    return v / v[:, 3:4]
+
+
+def _run(
+    x: Variable, sections: Sequence[tuple[Variable, Variable]], states: Sequence[Sequence[Variable]]
+) -> tuple[Variable, list[list[Variable]]]:
+    """One section behind the other, in the transposed direct form: the results, and the states behind the last point.
+
+    Shapes:
+        x (n, ...), states (...) -> y (n, ...)
+    """
+    orders = [len(state) for state in states]
+
+    def step(carry: Any, value: Any) -> tuple[Any, Any]:
+        after = []
+        left = iter(carry)
+        for (b, a), order in zip(sections, orders, strict=True):
+            state = [next(left) for _ in range(order)]
+            result = b[0] * value + (state[0] if order else 0)
+            for k in range(order):
+                later = state[k + 1] if k + 1 < order else 0
+                after.append(b[k + 1] * value - a[k + 1] * result + later)
+            value = result
+        return tuple(after), value
+
+    ends, y = scan(step, tuple(v for state in states for v in state), x)
+    rest = iter(ends)
+    return y, [[next(rest) for _ in range(order)] for order in orders]
+
+
+def _filtered(
+    x: Any, axis: Any, sections: Sequence[tuple[Variable, Variable]], what: str, initial: Any
+) -> tuple[Variable, list[list[Variable]], int]:
+    """A signal through sections; `initial` gives the states of each, from the shape of a point of the signal."""
+    v = signal_of(what, x)
+    k = axis_from_end(axis, v.type.ndim, what)
+    (v, *_), dtype = promoted([v, *(part for pair in sections for part in pair)])
+    v = moveaxis(cast_variable(v, dtype), k, 0)
+    sections = [(cast_variable(b, dtype), cast_variable(a, dtype)) for b, a in sections]
+    states = [[cast_variable(broadcast_to(s, v.shape[1:]), dtype) for s in state] for state in initial(v[:1] * 0)]
+    y, ends = _run(v, sections, states)
+    return moveaxis(y, 0, k), ends, k
+
+
+def _zeros(orders: Sequence[int]) -> Any:
+    return lambda none: [[reshape(none, none.shape[1:])] * order for order in orders]
+
+
+# --- functions ----------------------------------------------------------------------------------------------------
+
+
+def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+    """The signal y with a[0] y[n] = b[0] x[n] + b[1] x[n - 1] + … - a[1] y[n - 1] - …, along an axis.
+
+    Args:
+        b, a: vectors of static lengths, whose values may be variables.
+        zi: the state before the first point, max(len(a), len(b)) - 1 entries where x has its axis: then the state
+            behind the last one is a second result. Zeros by default.
+    Shapes:
+        x (..., n, ...) -> y (..., n, ...)
+    Dtypes:
+        that of all operands together, floating: float32 for arrays of float32 alone.
+    Raises:
+        ShapeError: coefficients that are no vectors, or zi of another length.
+    Example:
+        >>> import tg
+        >>> tg.signal.lfilter([1.0], [1.0, -0.5], [1.0, 0.0, 0.0, 2.0]).eval()
+        array([1.   , 0.5  , 0.25 , 2.125])
+    Source:
+        scipy.signal.lfilter
+    """
+    pair = _coefficients("lfilter", b, a)
+    order = (pair[0].type.shape[0] or 1) - 1
+    if zi is None:
+        return _filtered(x, axis, [pair], "lfilter", _zeros([order]))[0]
+    state = as_variable(zi)
+    k = axis_from_end(axis, state.type.ndim, "lfilter", "zi")
+    moved = moveaxis(with_lengths(state, {k: order}, "lfilter: zi"), k, 0)
+    y, ends, k = _filtered(x, axis, [pair], "lfilter", lambda _: [[moved[j] for j in range(order)]])
+    return y, moveaxis(stack(ends[0]), 0, k) if order else state
+
+
+def _steady(b: Variable, a: Variable) -> Variable:
+    """The state of a filter that has had ones for ever: z = (I - A) z + B, summed from the first equation on."""
+    rest = b[1:] - a[1:] * b[0]
+    first = sum_of(rest) / sum_of(a)
+    return cumsum(a)[:-1] * first - concatenate([rest[:1] * 0, cumsum(rest)[:-1]])
+
+
+def lfilter_zi(b: Any, a: Any) -> Variable:
+    """The state with which `lfilter` of ones gives its limit from the first point on.
+
+    Example:
+        >>> import tg
+        >>> tg.signal.lfilter_zi([1.0], [1.0, -0.5]).eval()
+        array([1.])
+    Source:
+        scipy.signal.lfilter_zi
+    """
+    pair = _coefficients("lfilter_zi", b, a)
+    if pair[0].type.shape[0] == 1:
+        raise ShapeError(message("lfilter_zi: found one coefficient, needed a filter that has a state"))
+    return _steady(*pair)
+
+
+def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+    """A signal through sections of the second order, one behind the other, in one loop.
+
+    Args:
+        sos: a row (b0, b1, b2, a0, a1, a2) for each section.
+        zi: the states before the first point, (sections, …, 2, …) with 2 where x has its axis: then the states behind
+            the last one are a second result. Zeros by default.
+    Raises:
+        ShapeError: sos is no matrix of six columns, or zi of another shape.
+    Source:
+        scipy.signal.sosfilt
+    """
+    rows = _sections("sosfilt", sos)
+    count = rows.type.shape[0]
+    assert count is not None
+    pairs = [(rows[j, :3], rows[j, 3:]) for j in range(count)]
+    if zi is None:
+        return _filtered(x, axis, pairs, "sosfilt", _zeros([2] * count))[0]
+    state = as_variable(zi)
+    k = axis_from_end(axis, state.type.ndim - 1, "sosfilt", "zi")
+    moved = moveaxis(with_lengths(state, {-state.type.ndim: count, k: 2}, "sosfilt: zi"), k, 1)
+    y, ends, k = _filtered(x, axis, pairs, "sosfilt", lambda _: [[moved[j, 0], moved[j, 1]] for j in range(count)])
+    return y, moveaxis(stack([stack(pair) for pair in ends]), 1, k)
+
+
+def filtfilt(
+    b: Any, a: Any, x: Any, axis: int = -1, padtype: str | None = "odd", padlen: int | None = None, method: str = "pad"
+) -> Variable:
+    """A signal filtered forward and then backward, which moves no phase.
+
+    Args:
+        padtype: how the signal goes on at both ends: "odd", "even", "constant" or None.
+        padlen: for so many points; 3 max(len(a), len(b)) by default.
+        method: "pad"; SciPy's "gust" is not there.
+    Raises:
+        InputError: an unknown padtype or method.
+        ShapeError: a signal that is not longer than padlen.
+    Source:
+        scipy.signal.filtfilt
+    """
+    if padtype not in PADDINGS:
+        raise InputError(message(f"filtfilt: padtype: found {padtype!r}, needed one of {PADDINGS}"))
+    if method != "pad":
+        raise InputError(message(f"filtfilt: method: found {method!r}, needed 'pad'"))
+    pair = _coefficients("filtfilt", b, a)
+    order = (pair[0].type.shape[0] or 1) - 1
+    v = signal_of("filtfilt", x)
+    k = axis_from_end(axis, v.type.ndim, "filtfilt")
+    v = moveaxis(v, k, -1)
+    n = v.shape[-1]
+    width = 3 * (order + 1) if padlen is None else need_count("filtfilt", "padlen", padlen, 0)
+    width = 0 if padtype is None else width
+    count = as_size_variable(n)
+    failure = Descriptor("ShapeError", f"filtfilt: found {{0}} points, needed more than padlen={width}")
+    v = required(v, greater(count, width), (count,), failure)
+    y = _steadily(pair, _steadily(pair, _continued(v, width, padtype)))  # turned round twice
+    return moveaxis(middle(y, width, n), -1, k)
+
+
+def _steadily(pair: tuple[Variable, Variable], x: Variable) -> Variable:
+    """A signal through a filter that has had its first value for ever, turned round."""
+    order = (pair[0].type.shape[0] or 1) - 1
+    first, steady = x[..., 0], _steady(*pair) if order else pair[0]
+    states = [[steady[j] * first for j in range(order)]]
+    return flip(_filtered(x, -1, [pair], "filtfilt", lambda _: states)[0], -1)
+
+
+def _continued(x: Variable, width: int, padtype: str | None) -> Variable:
+    """A signal that goes on at both ends: mirrored about its end point, mirrored in time, or as it was there."""
+    if not width:
+        return x
+    n = x.shape[-1]
+    first, last = middle(x, 0, 1), middle(x, subtract(n, 1), 1)
+    if padtype == "constant":
+        shape = (*x.shape[:-1], width)
+        return concatenate([broadcast_to(first, shape), x, broadcast_to(last, shape)], -1)
+    before, behind = flip(middle(x, 1, width), -1), flip(middle(x, subtract(n, width + 1), width), -1)
+    if padtype == "odd":
+        before, behind = 2 * first - before, 2 * last - behind
+    return concatenate([before, x, behind], -1)
+
+
+FAMILY = Family("signal/filters", functions=(lfilter, lfilter_zi, sosfilt, filtfilt), module="signal")
