@@ -27,7 +27,7 @@ PYTENSOR := plugins/tg-pytensor
 PYTENSOR_VERSION :=
 PYTENSOR_VENV := $(PYTENSOR)/.venv$(addprefix -,$(PYTENSOR_VERSION))
 PYTENSOR_PINS := $(PYTENSOR)/constraints$(addprefix -,$(PYTENSOR_VERSION)).txt
-PYTENSOR_EXTRAS := test$(shell grep -q '^pymc==' $(PYTENSOR_PINS) && echo ,pymc)
+PYTENSOR_EXTRAS := test$(shell grep -q '^pymc==' $(PYTENSOR_PINS) && echo ,pymc)$(shell grep -q '^nutpie==' $(PYTENSOR_PINS) && echo ,sample)
 GGML := plugins/tg-ggml
 
 # The distributions: installed here, editable, and built as wheels.

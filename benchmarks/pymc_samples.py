@@ -78,54 +78,15 @@ def by_nutpie(model: Any) -> Run:
 
 def by_pointer(model: Any) -> Run:
     """nutpie on tg's function: it is given its address."""
-    import numpy as np
     import nutpie
 
     import tg_pytensor
 
     converted = tg_pytensor.from_pymc(model)
-    start = np.concatenate([np.ravel(converted.initial_point()[x.name]) for x in converted.continuous])
-    pointer = converted.value_and_grad("c", flat=True).pointer(start)
-    compiled = addressed(pointer, start)
+    compiled = tg_pytensor.nutpie_model(converted, "c")
     ready = spent()
     trace = nutpie.sample(compiled, **sizes(), cores=1, seed=SEED, progress_bar=False)
-    return Run(by_parameters(converted, trace.posterior["q"].to_numpy()), ready)
-
-
-def addressed(pointer: Any, start: Any) -> Any:
-    """A model of nutpie whose density is at an address, and whose draws are kept as they are."""
-    import numba
-    import numpy as np
-    from nutpie import _lib
-    from nutpie.sample import CompiledModel
-
-    size = len(start)
-    numbers = numba.types.CPointer(numba.types.double)
-    long = numba.types.uint64
-
-    @numba.cfunc(numba.types.int64(long, long, numbers, numbers, numba.types.voidptr))
-    def kept(n: int, m: int, x: Any, out: Any, data: Any) -> int:
-        for k in range(n):
-            out[k] = x[k]
-        return 0
-
-    def first(seed: int) -> Any:
-        return start + np.random.default_rng(seed).uniform(-1, 1, size)
-
-    class Addressed(CompiledModel):
-        n_dim, shapes, coords = size, {"q": (size,)}, {}
-
-        def _make_model(self, init_mean: Any) -> Any:
-            density = _lib.LogpFunc(pointer.density, pointer.data, pointer)
-            expanding = _lib.ExpandFunc(size, size, kept.address, pointer.data, kept)
-            axis = {"parameter": size}
-            variables = _lib.PyVariable.new_variables(["q"], ["float64"], [[size]], axis, {"q": tuple(axis)})
-            return _lib.PyMcModel(density, expanding, variables, size, axis, {}, first, lambda *_, **__: None)
-
-        def _make_sampler(self, settings: Any, init_mean: Any, cores: int, progress: Any, store: Any) -> Any:
-            return _lib.PySampler.from_pymc(settings, cores, self._make_model(init_mean), progress, store)
-
-    return Addressed(dims={})
+    return Run(by_parameters(converted, trace.posterior["parameters"].to_numpy()), ready)
 
 
 def by_numpyro(model: Any) -> Run:

@@ -18,6 +18,7 @@ from tg_pytensor.modes import mode
 from tg_pytensor.outward import to_pytensor
 from tg_pytensor.registry import convert
 from tg_pytensor.report import Report, report
+from tg_pytensor.sampling import nutpie_model, sample
 
 __all__ = [
     "Converted",
@@ -28,6 +29,8 @@ __all__ = [
     "from_pymc",
     "from_pytensor",
     "mode",
+    "nutpie_model",
     "report",
+    "sample",
     "to_pytensor",
 ]

@@ -106,12 +106,25 @@ class ConvertedModel:
         Raises:
             InputError: there are parameters that are integers.
         """
-        names = {x.name for x in self.continuous}
-        if rest := [str(x.name) for x in self.inputs if x.name not in names]:
-            text = f"density: found parameters that are integers, {', '.join(rest)}, needed floats alone"
-            raise tg.InputError(message(text))
+        self.refuse_integers("density")
         values = dict(zip(self._model.value_vars, self._pieces(parameters), strict=True))
         return from_pytensor((), self._wanted([self._model.logp()]), {**values, **self._shared}).outputs[0]
+
+    def refuse_integers(self, what: str) -> None:
+        """Raise InputError where there are parameters that are integers."""
+        names = {x.name for x in self.continuous}
+        if rest := [str(x.name) for x in self.inputs if x.name not in names]:
+            text = f"{what}: found parameters that are integers, {', '.join(rest)}, needed floats alone"
+            raise tg.InputError(message(text))
+
+    def unpacked(self, parameters: tg.Variable) -> dict[str, tg.Variable]:
+        """The variables that a trace has, by their names there, of one vector of the continuous parameters."""
+        model = self._model
+        wanted = {v.name: v for v in model.unobserved_value_vars}
+        values = dict(zip(model.value_vars, self._pieces(parameters), strict=True))
+        named = [wanted[v.name] for v in model.unobserved_RVs]
+        outputs = from_pytensor((), self._wanted(named), {**values, **self._shared}).outputs
+        return {str(v.name): value for v, value in zip(named, outputs, strict=True)}
 
     @property
     def size(self) -> int:
