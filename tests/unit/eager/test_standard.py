@@ -43,3 +43,29 @@ def test_an_axis_out_of_range_is_the_error_of_numpy(reference, call):
         with pytest.raises(kind) as raised:
             call(namespace, namespace.asarray(MATRICES[0]))
         assert isinstance(raised.value, IndexError)
+
+
+@pytest.mark.parametrize("name", ["floor_divide", "remainder"])
+def test_quotients_and_remainders_have_the_signs_of_numpy(xp, name):
+    for dtype in ("float64", "float32"):
+        x = np.array([0.0, -0.0, -0.0, 0.0, 5.0, -5.0, 7.0, -6.0], dtype)
+        y = np.array([3.0, -3.0, 3.0, -3.0, np.inf, -np.inf, -2.0, 3.0], dtype)
+        result = np.asarray(getattr(xp, name)(xp.asarray(x), xp.asarray(y)))
+        wanted = getattr(np, name)(x, y)
+        np.testing.assert_array_equal(result, wanted)
+        np.testing.assert_array_equal(np.signbit(result), np.signbit(wanted))
+
+
+def test_inner_products_conjugate_the_first_operand(xp):
+    x, y = np.array([1 + 2j, 3 - 1j], "complex64"), np.array([2 - 1j, 1j], "complex64")
+    for namespace in (xp, xp.linalg):
+        np.testing.assert_allclose(np.asarray(namespace.vecdot(xp.asarray(x), xp.asarray(y))), np.vecdot(x, y))
+
+
+def test_a_result_of_a_dtype_that_the_backend_lacks_is_told(xp):
+    if "complex128" in xp.__array_namespace_info__().dtypes():
+        result = xp.fft.rfft(xp.asarray([1.0, 2.0, 4.0]))
+        np.testing.assert_allclose(np.asarray(result), np.fft.rfft([1.0, 2.0, 4.0]), rtol=1e-14, atol=1e-15)
+        return
+    with pytest.raises(tg.DtypeError, match="found dtype complex128, needed one that it has"):
+        xp.fft.rfft(xp.asarray([1.0, 2.0, 4.0]))

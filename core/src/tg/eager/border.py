@@ -63,9 +63,14 @@ class Border:
         return value.dtype if self.is_numpy else self._dtypes[value.dtype]
 
     def to_native(self, array: np.ndarray[Any, Any]) -> Any:
-        """An array of NumPy as the backend's, in memory of its own where it is another."""
+        """An array of NumPy as the backend's, in memory of its own where it is another.
+
+        Raises:
+            DtypeError: the backend has no such dtype.
+        """
         if self.is_numpy:
             return array
+        self.need(array.dtype)
         if not array.flags.writeable or not array.flags.c_contiguous:
             array = array.copy(order="C")
         return self._to_native(array)

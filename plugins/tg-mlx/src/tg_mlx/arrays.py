@@ -30,9 +30,14 @@ def copy(x: Any) -> Any:
     return mx.where(mx.array(True), x, x)
 
 
-@functools.lru_cache(1024)
-def scalar(value: float, dtype: Any) -> Any:
+def scalar(value: complex, dtype: Any) -> Any:
     """A 0-d MLX array; Python's numbers are rounded once, to the dtype."""
+    return _scalar(value, dtype, "" if value else repr(value))  # 0.0 and -0.0 are equal
+
+
+@functools.lru_cache(1024)
+def _scalar(value: complex, dtype: Any, zero: str) -> Any:
+    """A 0-d MLX array of a number, with the sign that a zero is written with."""
     with np.errstate(over="ignore"):
         return from_numpy(np.asarray(value).astype(numpy_dtype(NAMES[dtype])))
 

@@ -39,7 +39,7 @@ def _floor_divide_floating(x: Any, y: Any) -> Any:
     quotient = (x - rest) / y - ((rest != 0) & ((y < 0) != (rest < 0))).astype(x.dtype)
     floor = mx.floor(quotient)
     snapped = mx.where(quotient - floor > 0.5, floor + 1, floor)
-    nothing = mx.where((x < 0) != (y < 0), scalar(-0.0, x.dtype), scalar(0.0, x.dtype))
+    nothing = mx.where(signbit(x) != signbit(y), scalar(-0.0, x.dtype), scalar(0.0, x.dtype))
     return mx.where(y == 0, x / y, mx.where(quotient == 0, nothing, snapped))
 
 
