@@ -69,3 +69,10 @@ def test_a_result_of_a_dtype_that_the_backend_lacks_is_told(xp):
         return
     with pytest.raises(tg.DtypeError, match="found dtype complex128, needed one that it has"):
         xp.fft.rfft(xp.asarray([1.0, 2.0, 4.0]))
+
+
+def test_complex_numbers_of_python_keep_their_parts(xp):
+    values = [1j, 2.0 - 3j, 4]
+    if not xp.__array_namespace_info__().dtypes(kind="complex floating"):
+        pytest.skip("no complex dtype")
+    np.testing.assert_array_equal(np.asarray(xp.asarray(values)), np.asarray(values))

@@ -160,7 +160,8 @@ def asarray(
         raise InputError(message(f"asarray: found {type(obj).__name__}, of which a copy is made, and copy=False"))
     data = constant(_plain(obj), wanted).data
     if wanted is None and data.dtype.name not in border.dtypes:
-        data = data.astype(default_dtypes(border)["real floating"])
+        kind = "complex floating" if data.dtype.kind == "c" else "real floating"
+        data = data.astype(default_dtypes(border)[kind])
     return array(border.taken(data), xp)
 
 
