@@ -72,7 +72,9 @@ def power(x: Any, y: Any) -> Any:
 
 
 def sign(x: Any) -> Any:
-    """-1, 0 or 1, and NaN for NaN."""
+    """-1, 0 or 1, and NaN for NaN; MLX divides a complex 0 by its size."""
+    if is_complex(x):
+        return mx.where(x == 0, scalar(0, x.dtype), mx.sign(x))
     return mx.where(mx.isnan(x), x, mx.sign(x)) if is_floating(x) else mx.sign(x)
 
 
