@@ -164,3 +164,12 @@ def test_a_long_source_is_cut_and_is_a_string():
     assert isinstance(source, str)
     assert "7 lines more" in source._repr_html_()
     assert "".join(read(source._repr_html_()).texts).count("line\n") == SHOWN - 1
+
+
+def test_the_text_of_a_table_is_the_same_in_a_notebook(monkeypatch):
+    """In a notebook rich shows what is printed, in the place of writing it to the file that it was given."""
+    table = Table(("part", "ms"), (("loop", "1.5"),))
+    plain = table.text()
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert "loop" in plain
+    assert table.text() == plain

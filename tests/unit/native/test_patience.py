@@ -69,3 +69,12 @@ def test_an_error_ends_the_line(clock, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         compiling()
     assert not told._shown.live.is_started
+
+
+def test_in_a_notebook_core_tells_it(clock, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.setitem(sys.modules, "ipykernel", logging)  # any module: that it was imported is seen
+    with Patience("compiling") as told:
+        clock[0] += 65
+        told.tick()
+    assert sys.stderr.getvalue() == ""

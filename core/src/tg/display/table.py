@@ -60,7 +60,7 @@ class Table:
         for row in self.rows:
             table.add_row(*(Text(str(cell)) for cell in row))
         out = io.StringIO()
-        Console(file=out, width=width, color_system=None).print(table)
+        Console(file=out, width=width, color_system=None, force_jupyter=False).print(table)
         return "\n".join(line.rstrip() for line in out.getvalue().rstrip("\n").split("\n"))
 
     def html(self) -> Markup:

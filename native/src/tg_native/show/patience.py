@@ -57,8 +57,8 @@ class Patience:
 
 
 def _is_watched() -> bool:
-    """Whether a person sees what is printed now: at a terminal, or in a notebook."""
-    return bool(sys.stderr is not None and sys.stderr.isatty()) or "ipykernel" in sys.modules
+    """Whether a person sees what is printed now, at a terminal; in a notebook core's line of progress tells it."""
+    return bool(sys.stderr is not None and sys.stderr.isatty())
 
 
 def _shown(what: str, taken: float) -> Any:
