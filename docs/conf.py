@@ -19,6 +19,7 @@ html_title = f"tg {version}"
 html_theme_options = {"navigation_with_keys": True}
 html_static_path = ["_static"]
 html_css_files = ["tg.css"]
+html_js_files = ["tg.js"]
 html_show_copyright = False
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

@@ -33,9 +33,15 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # beside oth
 MARK = "tg"  # the key of the notebook's metadata that is ours
 
 SECTIONS = (
-    ("First steps", "mistakes regression"),
-    ("Statistics", "splines mixture hierarchical survival gaussian_process"),
-    ("Time and motion", "epidemic kalman ode"),
+    ("First steps", "mistakes regression walk"),
+    ("Statistics", "splines mixture hierarchical survival gaussian_process nuts"),
+    ("Time and motion", "epidemic kalman ode signals"),
+    ("Networks", "transformer resnet normalizing_flow autoencoder graph_network"),
+    ("Numerics", "optimisation linear_algebra sparse_matrices"),
+    (
+        "Extending, looking inside, leaving Python",
+        "custom_op custom_backend nan profiling c_library onnx_models cluster",
+    ),
 )
 
 
@@ -99,7 +105,7 @@ def executed(name: str) -> dict[str, Any]:
         cell["id"] = f"cell-{number}"
         cell.metadata = {key: value for key, value in cell.metadata.items() if key == "tags"}
         if cell.cell_type == "code":
-            cell["outputs"] = [_plain(output) for output in cell.outputs if output.get("name") != "stderr"]
+            cell["outputs"] = _shown(cell.outputs)
     plain: dict[str, Any] = json.loads(nbformat.writes(notebook))
     plain["metadata"] = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -107,6 +113,13 @@ def executed(name: str) -> dict[str, Any]:
         MARK: {"source": digest(text), "cells": digest_of_cells(plain)},
     }
     return plain
+
+
+def _shown(outputs: list[Any]) -> list[Any]:
+    """Outputs for a reader: nothing of stderr, where progress is told, and beside a picture no list of its parts."""
+    has_picture = any("image/png" in output.get("data", {}) for output in outputs)
+    beside = {"execute_result"} if has_picture else set()
+    return [_plain(o) for o in outputs if o.get("name") != "stderr" and o.output_type not in beside]
 
 
 def _plain(output: Any) -> Any:

@@ -47,7 +47,10 @@ def test_what_is_kept_is_small_and_has_a_picture_and_a_check(name: str) -> None:
     cells = notebooks.kept(name)["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     outputs = [output for cell in cells for output in cell.get("outputs", ())]
-    assert (GALLERY / f"{name}.ipynb").stat().st_size <= notebooks.LIMIT
+    text = (GALLERY / f"{name}.ipynb").read_text()
+    assert len(text.encode()) <= notebooks.LIMIT
+    assert "site-packages" not in text
+    assert str(DOCS.parent) not in text
     assert any("image/png" in output.get("data", {}) for output in outputs)
     assert any("assert" in source for source in code)
     assert all(cell["execution_count"] for cell in cells if cell["cell_type"] == "code")

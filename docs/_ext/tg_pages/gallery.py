@@ -45,7 +45,7 @@ def index() -> str:
 def card(name: str) -> str:
     """An entry of the page of thumbnails: a link with the first picture, and the notebook's first sentence."""
     title, sentence = heading(name)
-    picture = f"[![]({name}-0.png)]({name}.md) " if any(_pictures(name)) else ""
+    picture = f"[![{title}: the picture]({name}-0.png)]({name}.md) " if any(_pictures(name)) else ""
     return f"- {picture}[**{title}**]({name}.md) {sentence}"
 
 

@@ -15,6 +15,8 @@ Names of NumPy, SciPy, PyTorch, JAX, Optax, TensorFlow and PyTensor that have an
 does the same. `tg.NAME` of any of them raises an error that says it too. Names that are the same, such as `dropout`,
 `softmax` or `einsum`, are not here: [the list of functions](ops/index.md) has them.
 
+By library: [NumPy and SciPy](names/numpy.md), [JAX](names/jax.md), [PyTorch](names/pytorch.md).
+
 By subject: [a gallery of notebooks](gallery/index.md), [convolutions, attention, dropout,
 transformers](../networks.md), [training and optimizers](../training.md), [splines and differential
 equations](../differential_equations.md), [minimizers and roots](../solvers.md), [models of ONNX](../onnx_reading.md),
