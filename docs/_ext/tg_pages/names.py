@@ -25,8 +25,8 @@ LIBRARIES: Final = {
         "NumPy's modules and SciPy",
         {"np.linalg": "numpy.linalg", "np.fft": "numpy.fft", "scipy.special": "scipy.special",
          "scipy.linalg": "scipy.linalg", "scipy.signal": "scipy.signal"},
-        "[Names of NumPy](../numpy_names.md) has the main namespace, [differences from NumPy](../../numpy.md) what behaves "
-        "otherwise.",
+        "[Names of NumPy](../numpy_names.md) has the main namespace, [differences from NumPy](../../numpy.md) what "
+        "behaves otherwise.",
     ),
     "jax": Library(
         "JAX",
