@@ -1,6 +1,6 @@
 """Write the stubs down: `python -m tests.stub`."""
 
-from tests.stub.stub import STUB, SURFACE, stub, surface
+from tests.stub.stub import stubs
 
-STUB.write_text(stub())
-SURFACE.write_text(surface())
+for path, text in stubs().items():
+    path.write_text(text)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 STUB: Final = Path(tg.__file__).with_suffix(".pyi")
 SURFACE: Final = STUB.with_name("backend.pyi")
 WIDTH: Final = 120  # of a line, as ruff has it
+USED: Final = {"Variable": "tg.graph.nodes", "TensorLike": "tg.variables.like"}  # in signatures
 HEAD: Final = "# Where each name comes from: written by `make stub`."
 
 
@@ -42,7 +43,7 @@ def stub() -> str:
     homes = {name: home(v) for name, v in own.items() if not is_record(v)} | dict.fromkeys(constants, "tg.types.names")
     imports = [
         *(f"from tg import {name} as {name}" for name in sorted(["errors", *modules])),
-        *(f"from {homes[name]} import {name} as {name}" for name in sorted(homes, key=as_ruff_sorts(homes))),
+        *imported(homes),
     ]
     records = [record(value) for value in own.values() if is_record(value)]
     aliases = [f"{name} = {value.__name__}" for name, value in found.items() if name not in own and name not in modules]
@@ -55,6 +56,38 @@ def stub() -> str:
         aliases,
     )
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def of_module(module: ModuleType) -> str:
+    """The text of the stub of a module of tg that has elementwise functions among its own."""
+    found = {name: getattr(module, name) for name in module.__all__}
+    modules = [name for name, value in found.items() if isinstance(value, ModuleType)]
+    records = {name: found.pop(name) for name in list(found) if is_record(found[name])}
+    aliases = {name: v.__name__ for name, v in found.items() if name not in modules and name != v.__name__}
+    homes = {n: module.__name__ if n in modules else home(v) for n, v in found.items() if n not in aliases}
+    parts = (
+        (HEAD,),
+        imported(homes),
+        [record(value, name) for name, value in records.items()],
+        [f"{name} = {own}" for name, own in aliases.items()],
+    )
+    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+
+
+def imported(homes: dict[str, str]) -> list[str]:
+    """The imports of public names, and of those that signatures have."""
+    every = {**USED, **homes}
+    public = {name: f" as {name}" if name in homes else "" for name in every}
+    return [f"from {every[name]} import {name}{public[name]}" for name in sorted(every, key=as_ruff_sorts(every))]
+
+
+def stubs() -> dict[Path, str]:
+    """The text of every stub, by its file."""
+    modules = [value for name in dir(tg) if isinstance(value := getattr(tg, name), ModuleType)]
+    mixed = [
+        m for m in modules if m is not tg.backend and any(is_record(getattr(m, n)) for n in getattr(m, "__all__", ()))
+    ]
+    return {STUB: stub(), SURFACE: surface()} | {Path(str(m.__file__)).with_suffix(".pyi"): of_module(m) for m in mixed}
 
 
 def surface() -> str:
@@ -87,8 +120,12 @@ def home(value: Any) -> str:
     return module
 
 
-def record(fn: ElementwiseFunction) -> str:
-    """What an elementwise function takes and gives."""
-    operands = ", ".join(f"{name}: Any" for name in operand_names(fn))
-    line = f"def {fn.name}({operands}, /) -> Variable: ..."
-    return line if len(line) <= WIDTH else f"def {fn.name}(\n    {operands}, /\n) -> Variable: ..."
+def record(fn: ElementwiseFunction, name: str | None = None) -> str:
+    """What an elementwise function takes and gives, under a name or its own."""
+    operands = [f"{operand}: TensorLike" for operand in operand_names(fn)]
+    head, tail = f"def {name or fn.name}(", ") -> Variable: ..."
+    line, inner = f"{head}{', '.join(operands)}, /{tail}", f"    {', '.join(operands)}, /"
+    if len(line) <= WIDTH:
+        return line
+    lines = [inner] if len(inner) <= WIDTH else [f"    {one}," for one in (*operands, "/")]
+    return "\n".join([head, *lines, tail])

@@ -393,7 +393,7 @@ def _error(item: Item, backend: BackendChoice) -> str | None:
     return None if str(got) == str(want) else f"found the text\n{got}\nneeded\n{want}"
 
 
-def _raised_by(item: Item, backend: BackendChoice | str, mode: str | None) -> BaseException | None:
+def _raised_by(item: Item, backend: BackendChoice | str, mode: Any) -> BaseException | None:
     try:
         program = Program(item)
         call = program.call(item, 0)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 import sys
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 _NAMES = {
     # hooks, and the records that they return
@@ -118,14 +118,16 @@ class _Module(ModuleType):
         return backend(name, **options)
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'tg.backend' has no attribute {name!r}", name=name)
-    module = importlib.import_module(home)
-    value = getattr(module, name) if hasattr(module, name) else importlib.import_module(f"{home}.{name}")
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module 'tg.backend' has no attribute {name!r}", name=name)
+        module = importlib.import_module(home)
+        value = getattr(module, name) if hasattr(module, name) else importlib.import_module(f"{home}.{name}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

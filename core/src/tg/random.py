@@ -9,7 +9,7 @@ NumPy's methods, and gives others at every call.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tg
 from tg.functions.streams import RandomStream
@@ -131,7 +131,8 @@ __all__ = [
 explain(globals(), __all__)
 no_function(__name__)
 
+if not TYPE_CHECKING:
 
-def __getattr__(name: str) -> Any:
-    text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
-    raise AttributeError(text, name=name)
+    def __getattr__(name: str) -> Any:
+        text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
+        raise AttributeError(text, name=name)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tg
 from tg.keywords import explain
@@ -88,7 +88,8 @@ __all__ = [
 
 explain(globals(), __all__)
 
+if not TYPE_CHECKING:
 
-def __getattr__(name: str) -> Any:
-    text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
-    raise AttributeError(text, name=name)
+    def __getattr__(name: str) -> Any:
+        text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
+        raise AttributeError(text, name=name)

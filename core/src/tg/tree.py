@@ -185,7 +185,8 @@ def _moved(path: str, leaf: Any, library: Any, copy: bool | None) -> Any:
 
 explain(globals(), __all__)
 
+if not TYPE_CHECKING:
 
-def __getattr__(name: str) -> Any:
-    text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
-    raise AttributeError(text, name=name)
+    def __getattr__(name: str) -> Any:
+        text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
+        raise AttributeError(text, name=name)

@@ -175,7 +175,7 @@ REFUSED: Final = (
         traps=("T61",),
     ),
     Case(lambda x: tg.roll(x, (1, 2, 3), (0, 1)), [f64("n", "m")], name="roll of shifts too many", raises=InputError),
-    Case(lambda x: tg.meshgrid(x, indexing="no"), [f64("n")], name="meshgrid of another indexing", raises=InputError),
+    Case(lambda x: tg.meshgrid(x, indexing="no"), [f64("n")], name="meshgrid of another indexing", raises=InputError),  # type: ignore[arg-type]
     Case(
         lambda x: tg.split_dims(x, (4, 5)),
         [f64("n")],

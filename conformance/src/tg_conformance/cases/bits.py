@@ -25,7 +25,7 @@ WRITTEN: Final = (
     twin("unpackbits along an axis", lambda m, x: m.unpackbits(x, axis=0), fixed([[1, 2], [130, 255]], "uint8")),
     Case(tg.packbits, [f64("n")], name="packbits of floats", raises=DtypeError),
     Case(tg.unpackbits, [b1("n")], name="unpackbits of bool", raises=DtypeError),
-    Case(lambda x: tg.packbits(x, bitorder="middle"), [b1("n")], name="packbits in no order", raises=InputError),
+    Case(lambda x: tg.packbits(x, bitorder="middle"), [b1("n")], name="packbits in no order", raises=InputError),  # type: ignore[arg-type]
 )
 
 CASES: Final = of_family(FAMILY.path, WRITTEN)

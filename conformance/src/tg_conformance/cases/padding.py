@@ -83,7 +83,7 @@ WRITTEN: Final = (
         gradient=True,
     ),
     Case(lambda x: tg.pad(x, -1), [f64("n")], name="a negative width", raises=ShapeError),
-    Case(lambda x: tg.pad(x, 1, "away"), [f64("n")], name="another mode", raises=InputError),
+    Case(lambda x: tg.pad(x, 1, "away"), [f64("n")], name="another mode", raises=InputError),  # type: ignore[arg-type]
     Case(lambda x: tg.pad(x, 1, "edge", end_values=1), [f64("n")], name="another option", raises=InputError),
     Case(lambda x: tg.pad(x, ((1, 1),) * 3), [f64("n", "m")], name="widths too many", raises=InputError),
     Case(lambda x: tg.pad(x, 1, "reflect"), [f64(0)], name="reflect of nothing", raises=ShapeError),

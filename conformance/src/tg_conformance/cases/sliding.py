@@ -45,7 +45,7 @@ def products() -> Iterator[Case]:
 
 def refused() -> Iterator[Case]:
     """An unknown mode, no vector, no entries."""
-    yield Case(lambda a, v: tg.convolve(a, v, "whole"), [f64("n"), f64("m")], name="mode", raises=InputError)
+    yield Case(lambda a, v: tg.convolve(a, v, "whole"), [f64("n"), f64("m")], name="mode", raises=InputError)  # type: ignore[arg-type]
     yield Case(tg.correlate, [f64(3, "n"), f64("m")], name="a matrix", raises=ShapeError)
     yield Case(tg.convolve, [f64(0), f64(3)], name="no entries", layouts=("C",), raises=ShapeError)
 

@@ -9,7 +9,7 @@ Parameters are those of `tg.random`; what is asked of a distribution has the nam
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import tg
 from tg.distributions.counts import (
@@ -90,12 +90,13 @@ SCIPY: Final = {
 }  # fmt: skip
 """The names of `scipy.stats` that differ."""
 
+if not TYPE_CHECKING:
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    text = unknown_in(__name__, __all__, name, dir(tg))
-    if name in SCIPY:
-        hint = f"tg.distributions.{SCIPY[name]} is that of SciPy, whose parameters may differ"
-        text = message(f"module {__name__!r} has no attribute {name!r}", hint=hint)
-    raise AttributeError(text, name=name)
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        text = unknown_in(__name__, __all__, name, dir(tg))
+        if name in SCIPY:
+            hint = f"tg.distributions.{SCIPY[name]} is that of SciPy, whose parameters may differ"
+            text = message(f"module {__name__!r} has no attribute {name!r}", hint=hint)
+        raise AttributeError(text, name=name)

@@ -23,6 +23,7 @@ from tg.graph.nodes import Variable
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tg.configuration import Mode
     from tg.eager.border import Border
     from tg.functions.backends import BackendChoice
     from tg.functions.compiled import Function
@@ -76,9 +77,9 @@ class Program:
 
     def _compiled(self, backend: Any, **options: Any) -> Function:
         with locs.at(None):
-            settings = {"on_unused_input": "ignore", "output": "native", "name": self._name, **options}
+            settings: Any = {"on_unused_input": "ignore", "output": "native", "name": self._name, **options}
             results = self._results[0] if self._is_single else self._results
-            mode = "off" if REFERENCE in (backend, self._choice.name) else None
+            mode: Mode | None = "off" if REFERENCE in (backend, self._choice.name) else None
             return function(self._inputs, results, backend=backend, mode=mode, **settings)
 
     def _native(self) -> Function:

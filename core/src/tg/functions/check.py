@@ -33,6 +33,7 @@ from tg.types.lengths import Length
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from tg.configuration import Mode
     from tg.functions.compile import Examined, Setting
 
 
@@ -41,7 +42,7 @@ def check(
     outputs: Any = None,
     *,
     backends: str | BackendChoice | Sequence[str | BackendChoice] | None = None,
-    mode: str | None = None,
+    mode: Mode | None = None,
     exclude: str | Collection[str] | None = None,
     shapes: Mapping[Any, Any] | None = None,
 ) -> Verdicts:

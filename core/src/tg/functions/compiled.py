@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Generic, final
 
 from tg.display.source import Source
 from tg.functions.backends import choose
@@ -30,9 +30,19 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Variable
 
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    R_co = TypeVar("R_co", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    R_co = TypeVar("R_co", covariant=True)
+
+
 @final
 @with_told_methods
-class Function:
+class Function(Generic[R_co]):
     """A compiled expression; call it with arrays, by position or by name, from any number of threads.
 
     `request` is what it was made of, `programs` what runs it: a program for each pattern of lengths that are 1.
@@ -40,7 +50,7 @@ class Function:
 
     # What a call of the function calls stands in a slot: nothing of Python is between the caller and a compiled entry.
     __slots__ = ("__call__", "__dict__", "__weakref__")
-    __call__: Callable[..., Any]
+    __call__: Callable[..., R_co]
     __signature__ = Parameters()
 
     def __init__(self, request: Request, like: Programs | None = None) -> None:

@@ -20,6 +20,7 @@ from tg.graph.traversal import inputs_of
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from tg.configuration import Mode
     from tg.functions.backends import BackendChoice
 
 
@@ -28,7 +29,7 @@ def explain(
     outputs: Any = None,
     *,
     backend: str | BackendChoice | None = None,
-    mode: str | None = None,
+    mode: Mode | None = None,
     exclude: str | Collection[str] | None = None,
 ) -> Explanation:
     """Explain the rewriting of a compiled function or an expression: node by node, with the user's lines and reasons.

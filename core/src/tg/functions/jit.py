@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypedDict, final, overload
 
 import numpy as np
 
@@ -25,13 +25,29 @@ from tg.variables.structure import Structure, flatten, short, step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+    from typing import Unpack
 
+    from tg.configuration import Mode
     from tg.functions.backends import BackendChoice
     from tg.functions.compiled import Function
+    from tg.types.choices import Output
 
 KEPT: Final = 256  # compiled functions: beyond, the oldest is forgotten
 STATIC_HINT: Final = "tg.jit(static_argnames=…) makes an argument a Python value, compiled in"
 SHAPES_HINT: Final = "tg.jit(static_shapes=True) compiles lengths in: they are ints"
+
+
+class Settings(TypedDict, total=False):
+    """The options of `jit`, for type checkers."""
+
+    backend: str | BackendChoice | None
+    static_argnums: int | Sequence[int]
+    static_argnames: str | Sequence[str]
+    static_shapes: bool
+    mode: Mode | None
+    exclude: str | Collection[str] | None
+    nan_guard: bool | None
+    output: Output
 
 
 class _Arguments(NamedTuple):
@@ -43,8 +59,19 @@ class _Arguments(NamedTuple):
     bound: inspect.BoundArguments
 
 
+if TYPE_CHECKING:
+    from typing_extensions import ParamSpec
+
+    P = ParamSpec("P", default=...)
+else:
+    from typing import ParamSpec
+
+    P = ParamSpec("P")
+Q = ParamSpec("Q")
+
+
 @final
-class Jitted:
+class Jitted(Generic[P]):
     """A function that compiles itself; make one with `tg.jit`. It may be called from any number of threads."""
 
     def __init__(
@@ -74,11 +101,12 @@ class Jitted:
         """The number of compiler runs, for all kinds of arguments together."""
         return sum(f.compiles for f in self.functions)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """The result for arrays, or, where an argument is a variable, the graph of the function."""
+        every: tuple[Any, ...] = args
         quick = None
-        if self._is_plain and not kwargs and all(type(v) is np.ndarray for v in args):
-            quick = (*((v.dtype, v.ndim) for v in args), chosen())
+        if self._is_plain and not kwargs and all(type(v) is np.ndarray for v in every):
+            quick = (*((v.dtype, v.ndim) for v in every), chosen())
             entry = self._quick.get(quick)
             if entry is not None:
                 return entry(*args)
@@ -95,7 +123,7 @@ class Jitted:
         values = zip(arguments.leaves, arrays, strict=True)
         return fn(*[v if type(v) is float else array for v, array in values])  # a float fits any floating input
 
-    def lower(self, *args: Any, **kwargs: Any) -> Function:
+    def lower(self, *args: P.args, **kwargs: P.kwargs) -> Function:
         """The compiled function that a call with these arguments runs; its arguments are their leaves, in order."""
         arguments = self._taken_apart(args, kwargs)
         return self.compiled(arguments, self._arrays(arguments)[1])
@@ -106,7 +134,8 @@ class Jitted:
             raise missing(self, name)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        call: Any = self
+        return self if instance is None else functools.partial(call, instance)
 
     def __repr__(self) -> str:
         return f"<jit of {self._fn.__qualname__ if hasattr(self._fn, '__qualname__') else self._fn!r}>"
@@ -220,6 +249,16 @@ def _leaf_names(structure: Structure) -> list[str]:
     return leaf_names
 
 
+class Decorator(Protocol):
+    """The result of `jit` without a function, a decorator: what it is given keeps its parameters."""
+
+    def __call__(self, fn: Callable[Q, Any], /) -> Jitted[Q]: ...
+
+
+@overload
+def jit(fn: Callable[Q, Any], **options: Unpack[Settings]) -> Jitted[Q]: ...
+@overload
+def jit(fn: None = None, **options: Unpack[Settings]) -> Decorator: ...
 def jit(
     fn: Callable[..., Any] | None = None,
     *,
@@ -227,10 +266,10 @@ def jit(
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
     static_shapes: bool = False,
-    mode: str | None = None,
+    mode: Mode | None = None,
     exclude: str | Collection[str] | None = None,
     nan_guard: bool | None = None,
-    output: str = "numpy",
+    output: Output = "numpy",
 ) -> Any:
     """A NumPy-like function that traces and compiles itself at its first call; without `fn`, a decorator.
 
@@ -264,7 +303,7 @@ def jit(
     options = {"backend": backend, "mode": mode, "exclude": exclude, "nan_guard": nan_guard, "output": output}
     if fn is None:
         static_ones = {"static_argnums": static_argnums, "static_argnames": static_argnames}
-        return functools.partial(jit, static_shapes=static_shapes, **static_ones, **options)  # type: ignore[arg-type]
+        return functools.partial(jit, static_shapes=static_shapes, **static_ones, **options)
     if not callable(fn):
         raise InputError(message(f"jit: found {fn!r}, needed a function"))
     static = _static_names(fn, static_argnums, static_argnames)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from tg.configuration import CHECKPOINTINGS, COMPILES, MODES, current
 from tg.errors import OptionError, message
@@ -30,32 +30,62 @@ from tg.graph.traversal import substitute
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+    from typing import Literal, Unpack
 
+    from tg.configuration import Checkpointing, Compile, Mode
     from tg.functions.shared import Shared
+    from tg.functions.wishes import Array, Inputs, K, V, Wishes
+    from tg.types.choices import Output, UnusedInput
 
 
 UNUSED: Final = ("raise", "warn", "ignore")
 
 
+@overload
+def function(
+    inputs: Inputs, outputs: Variable, *, output: Literal["numpy"] = "numpy", **options: Unpack[Wishes]
+) -> Function[Array]: ...
+@overload
+def function(
+    inputs: Inputs, outputs: list[V], *, output: Literal["numpy"] = "numpy", **options: Unpack[Wishes]
+) -> Function[list[Array]]: ...
+@overload
+def function(
+    inputs: Inputs, outputs: tuple[V, V], *, output: Literal["numpy"] = "numpy", **options: Unpack[Wishes]
+) -> Function[tuple[Array, Array]]: ...
+@overload
+def function(
+    inputs: Inputs, outputs: tuple[V, V, V], *, output: Literal["numpy"] = "numpy", **options: Unpack[Wishes]
+) -> Function[tuple[Array, Array, Array]]: ...
+@overload
+def function(
+    inputs: Inputs, outputs: tuple[V, ...], *, output: Literal["numpy"] = "numpy", **options: Unpack[Wishes]
+) -> Function[tuple[Array, ...]]: ...
+@overload
+def function(
+    inputs: Inputs, outputs: dict[K, V], *, output: Literal["numpy"] = "numpy", **options: Unpack[Wishes]
+) -> Function[dict[K, Array]]: ...
+@overload
+def function(inputs: Inputs, outputs: Any, *, output: Output = "numpy", **options: Unpack[Wishes]) -> Function[Any]: ...
 @recorded("function")
 def function(
-    inputs: Sequence[Any] | Variable | None,
+    inputs: Inputs,
     outputs: Any,
     *,
     backend: str | BackendChoice | None = None,
     updates: Mapping[Shared, Any] | None = None,
     givens: Mapping[Variable, Any] | None = None,
     defaults: Mapping[Variable, Any] | None = None,
-    mode: str | None = None,
+    mode: Mode | None = None,
     exclude: str | Collection[str] | None = None,
     nan_guard: bool | None = None,
     name: str | None = None,
-    on_unused_input: str = "raise",
-    output: str = "numpy",
-    compile: str | None = None,
+    on_unused_input: UnusedInput = "raise",
+    output: Output = "numpy",
+    compile: Compile | None = None,
     donate: Sequence[Variable] | Variable = (),
     inference: bool = False,
-    checkpointing: str | int | None = None,
+    checkpointing: Checkpointing | int | None = None,
 ) -> Function:
     """Compile an expression.
 

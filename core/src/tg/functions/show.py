@@ -21,9 +21,16 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from tg.types.choices import TextStyle
+
 
 def print(
-    value: Any, *, style: str = "text", provenance: bool = True, depth: int | None = DEPTH, file: TextIO | None = None
+    value: Any,
+    *,
+    style: TextStyle = "text",
+    provenance: bool = True,
+    depth: int | None = DEPTH,
+    file: TextIO | None = None,
 ) -> None:
     """Print an expression or a compiled function, as `to_text` writes it, to `file` or the standard output.
 
@@ -47,7 +54,7 @@ def print(
     (file or sys.stdout).write(to_text(value, style=style, provenance=provenance, depth=depth))
 
 
-def to_text(value: Any, *, style: str = "text", provenance: bool = True, depth: int | None = DEPTH) -> str:
+def to_text(value: Any, *, style: TextStyle = "text", provenance: bool = True, depth: int | None = DEPTH) -> str:
     """The text of an expression (a variable, or a list of them), a compiled function or a frozen graph.
 
     An expression appears as written, its checks explicit; a function as it was rewritten. Constants of more than 64

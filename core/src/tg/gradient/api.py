@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from tg.errors import InputError, NotDifferentiable, message
 from tg.gradient import derivatives
@@ -18,10 +18,26 @@ from tg.variables.structure import flatten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Unpack
 
+    from tg.gradient.options import Differentiated, Held
+    from tg.types.choices import Disconnected
     from tg.variables.structure import Structure
 
 
+T = TypeVar("T")
+V = TypeVar("V", bound=Variable)
+
+if TYPE_CHECKING:
+    Expression = Variable | complex | None  # a number is an expression, and so is what `sum` of a list gives
+
+
+@overload
+def grad(cost: Expression, wrt: Variable, **options: Unpack[Differentiated]) -> Variable: ...
+@overload
+def grad(cost: Expression, wrt: list[V], **options: Unpack[Differentiated]) -> list[Variable]: ...
+@overload
+def grad(cost: Expression, wrt: T, **options: Unpack[Differentiated]) -> T: ...
 @of_expressions
 def grad(
     cost: Any,
@@ -29,7 +45,7 @@ def grad(
     *,
     consider_constant: Sequence[Variable] = (),
     known_grads: Mapping[Variable, Any] | None = None,
-    disconnected: str = "raise",
+    disconnected: Disconnected = "raise",
 ) -> Any:
     """The gradient of a scalar.
 
@@ -61,6 +77,14 @@ def grad(
     return structure(iter(connected(gradients, leaves, disconnected, "grad: the cost does not depend on {}")))
 
 
+@overload
+def value_and_grad(cost: Expression, wrt: Variable, **options: Unpack[Differentiated]) -> tuple[Variable, Variable]: ...
+@overload
+def value_and_grad(
+    cost: Expression, wrt: list[V], **options: Unpack[Differentiated]
+) -> tuple[Variable, list[Variable]]: ...
+@overload
+def value_and_grad(cost: Expression, wrt: T, **options: Unpack[Differentiated]) -> tuple[Variable, T]: ...
 @of_expressions
 def value_and_grad(
     cost: Any,
@@ -68,13 +92,19 @@ def value_and_grad(
     *,
     consider_constant: Sequence[Variable] = (),
     known_grads: Mapping[Variable, Any] | None = None,
-    disconnected: str = "raise",
+    disconnected: Disconnected = "raise",
 ) -> tuple[Variable, Any]:
     """The scalar and its gradient, as `grad` gives it."""
     v = real_scalar(cost, "value_and_grad")
     return v, grad(v, wrt, consider_constant=consider_constant, known_grads=known_grads, disconnected=disconnected)
 
 
+@overload
+def vjp(outputs: Any, wrt: Variable, cotangents: Any, **options: Unpack[Held]) -> Variable: ...
+@overload
+def vjp(outputs: Any, wrt: list[V], cotangents: Any, **options: Unpack[Held]) -> list[Variable]: ...
+@overload
+def vjp(outputs: Any, wrt: T, cotangents: Any, **options: Unpack[Held]) -> T: ...
 @of_expressions
 def vjp(
     outputs: Any,
@@ -82,7 +112,7 @@ def vjp(
     cotangents: Any,
     *,
     consider_constant: Sequence[Variable] = (),
-    disconnected: str = "raise",
+    disconnected: Disconnected = "raise",
 ) -> Any:
     """The product of cotangents with the Jacobian: sum over outputs of cotangent * d output / d wrt.
 
@@ -107,6 +137,12 @@ def vjp(
     return shape(iter(connected(gradients, leaves, disconnected, "vjp: the outputs do not depend on {}")))
 
 
+@overload
+def jvp(outputs: Variable, wrt: Any, tangents: Any, **options: Unpack[Held]) -> Variable: ...
+@overload
+def jvp(outputs: list[V], wrt: Any, tangents: Any, **options: Unpack[Held]) -> list[Variable]: ...
+@overload
+def jvp(outputs: T, wrt: Any, tangents: Any, **options: Unpack[Held]) -> T: ...
 @of_expressions
 def jvp(
     outputs: Any,
@@ -114,7 +150,7 @@ def jvp(
     tangents: Any,
     *,
     consider_constant: Sequence[Variable] = (),
-    disconnected: str = "raise",
+    disconnected: Disconnected = "raise",
 ) -> Any:
     """The product of the Jacobian with tangents: sum over wrt of d output / d wrt * tangent, in one forward sweep.
 

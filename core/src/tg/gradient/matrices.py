@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, overload
 
 import numpy as np
 
@@ -27,15 +27,23 @@ from tg.variables.structure import flatten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Unpack
 
+    from tg.gradient.api import Expression, T, V
+    from tg.gradient.options import Derived, Directed
     from tg.graph.op import Op
+    from tg.types.choices import Direction, Disconnected
 
 MOST_UNITS: Final = 512  # unit vectors of which the masks are constants
 DIRECTIONS: Final = ("auto", "forward", "reverse")
 
 
+@overload
+def jacobian(expression: Variable, wrt: Variable, **options: Unpack[Directed]) -> Variable: ...
+@overload
+def jacobian(expression: Any, wrt: Any, **options: Unpack[Directed]) -> Any: ...
 @of_expressions
-def jacobian(expression: Any, wrt: Any, *, disconnected: str = "raise", direction: str = "auto") -> Any:
+def jacobian(expression: Any, wrt: Any, *, disconnected: Disconnected = "raise", direction: Direction = "auto") -> Any:
     """All partial derivatives of an expression.
 
     Shapes:
@@ -144,8 +152,12 @@ def _unit(v: Variable) -> tuple[Variable, Supports, dict[int, Variable]]:
     return supports.asked(seed), supports, batch
 
 
+@overload
+def hessian(cost: Expression, wrt: Variable, **options: Unpack[Derived]) -> Variable: ...
+@overload
+def hessian(cost: Expression, wrt: Any, **options: Unpack[Derived]) -> Any: ...
 @of_expressions
-def hessian(cost: Any, wrt: Any, *, disconnected: str = "raise") -> Any:
+def hessian(cost: Any, wrt: Any, *, disconnected: Disconnected = "raise") -> Any:
     """All second partial derivatives of a scalar.
 
     Shapes:
@@ -183,8 +195,14 @@ def _nesting(op: Op) -> int:
     return inside + isinstance(op, Scan | While)
 
 
+@overload
+def hvp(cost: Expression, wrt: Variable, vector: Any, **options: Unpack[Derived]) -> Variable: ...
+@overload
+def hvp(cost: Expression, wrt: list[V], vector: Any, **options: Unpack[Derived]) -> list[Variable]: ...
+@overload
+def hvp(cost: Expression, wrt: T, vector: Any, **options: Unpack[Derived]) -> T: ...
 @of_expressions
-def hvp(cost: Any, wrt: Any, vector: Any, *, disconnected: str = "raise") -> Any:
+def hvp(cost: Any, wrt: Any, vector: Any, *, disconnected: Disconnected = "raise") -> Any:
     """The Hessian of a scalar times a vector, without the Hessian: the gradient's derivative in that direction.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import numbers
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 from tg.errors import InputError, ShapeError, message
 from tg.gradient.batching import TOOLS, spread
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from tg.types.lengths import Length
 
 
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+
+
 class _Mapped(NamedTuple):
     """An argument, or a part of one, whose mapped axis stands in front, and how messages call that axis."""
 
@@ -28,7 +32,17 @@ class _Mapped(NamedTuple):
     label: str
 
 
-def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+class Mapped(Protocol[P, R_co]):
+    """A function that takes what another takes, with one more axis."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+
+@overload
+def vmap(f: Callable[P, R_co], in_axes: Any = 0, out_axes: Any = 0) -> Mapped[P, R_co]: ...
+@overload
+def vmap(f: Callable[..., R_co], in_axes: Any = 0, out_axes: Any = 0) -> Mapped[..., R_co]: ...  # type: ignore[overload-cannot-match]  # of lambdas where any function is wanted
+def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Mapped[..., Any]:
     """The function that applies f to every element along an axis of its arguments, all at once.
 
     f is called once, with variables in the place of elements. What it uses besides its arguments is the same for all

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from tg.graph.nodes import Variable
     from tg.ops.index_updates import IndexedUpdates
+    from tg.types.choices import IndexMode, Order, Side
 
 
 class Namespace:
@@ -342,7 +343,7 @@ class Operators:
         """As `tg.argsort`."""
         return self._n("argsort", axis, **options)  # type: ignore[no-any-return]
 
-    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Variable:
+    def searchsorted(self, v: Any, side: Side = "left", sorter: Any = None) -> Variable:
         """As `tg.searchsorted`."""
         return self._n("searchsorted", v, side, sorter)  # type: ignore[no-any-return]
 
@@ -354,7 +355,7 @@ class Operators:
         """As `tg.trace`."""
         return self._n("trace", offset, axis1, axis2)  # type: ignore[no-any-return]
 
-    def reshape(self, *shape: Any, order: str = "C") -> Variable:
+    def reshape(self, *shape: Any, order: Order = "C") -> Variable:
         """As `tg.reshape`; the shape may be given as one tuple or as arguments."""
         lengths = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
         return self._n("reshape", lengths, order)  # type: ignore[no-any-return]
@@ -368,7 +369,7 @@ class Operators:
         """As `tg.squeeze`."""
         return self._n("squeeze", axis)  # type: ignore[no-any-return]
 
-    def ravel(self, order: str = "C") -> Variable:
+    def ravel(self, order: Order = "C") -> Variable:
         """As `tg.ravel`."""
         return self._n("ravel", order)  # type: ignore[no-any-return]
 
@@ -382,7 +383,7 @@ class Operators:
         """As `tg.repeat`."""
         return self._n("repeat", repeats, axis)  # type: ignore[no-any-return]
 
-    def take(self, indices: Any, axis: int | None = None, *, mode: str = "raise") -> Variable:
+    def take(self, indices: Any, axis: int | None = None, *, mode: IndexMode = "raise") -> Variable:
         """As `tg.take`."""
         return self._n("take", indices, axis, mode=mode)  # type: ignore[no-any-return]
 
@@ -394,7 +395,7 @@ class Operators:
         """As `tg.compress`."""
         return NAMESPACE.compress(condition, self, axis)  # type: ignore[no-any-return]
 
-    def choose(self, choices: Sequence[Any], *, mode: str = "raise") -> Variable:
+    def choose(self, choices: Sequence[Any], *, mode: IndexMode = "raise") -> Variable:
         """As `tg.choose`."""
         return self._n("choose", choices, mode=mode)  # type: ignore[no-any-return]
 

@@ -164,7 +164,7 @@ def again(problem: Problem, solved: Solved) -> list[Variable]:
     def move(held: Variable, t: Variable, y: list[Variable]) -> list[Variable]:
         return by_flow(problem.rates, held, t, y)
 
-    return vmap(move)(times[1:], problem.times[1:], results)  # type: ignore[no-any-return]
+    return vmap(move)(times[1:], problem.times[1:], results)
 
 
 def by_flow(rates: Rates, start: Variable, end: Variable, y: list[Variable]) -> list[Variable]:
@@ -189,7 +189,7 @@ def _by_steps(problem: Problem, solved: Solved, times: Variable) -> list[Variabl
         factor = where(is_reached, 1.0, np.nan)  # a factor: the derivatives are NaN too
         return [where(is_begun, v, w) * as_length(factor, v) for v, w in zip(values, problem.y, strict=True)]
 
-    return vmap(state)(solved.steps, times[1:], solved.is_reached)  # type: ignore[no-any-return]
+    return vmap(state)(solved.steps, times[1:], solved.is_reached)
 
 
 def _bases(problem: Problem, edges: Variable, count: Variable) -> list[Variable]:

@@ -6,7 +6,7 @@ letters are modules: layers that hold their weights.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tg
 from tg.keywords import explain
@@ -237,9 +237,11 @@ __all__ = [
 explain(globals(), __all__)
 
 
-def __getattr__(name: str) -> Any:
-    text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
-    raise AttributeError(text, name=name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
+        raise AttributeError(text, name=name)
 
 
 def __dir__() -> list[str]:

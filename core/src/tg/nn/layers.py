@@ -22,6 +22,7 @@ from tg.variables.structure import short
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.types.choices import ImageLayout, Layout
 
 
 NEEDS_KEY: Final = "model(x, training=True, key=…): of an integer input k, tg.random.fold_in(tg.random.key(0), k)"
@@ -86,7 +87,7 @@ class Conv(Module):
         dilation: Any = 1,
         groups: int = 1,
         bias: bool = True,
-        layout: str = "NCHW",
+        layout: Layout = "NCHW",
     ) -> None:
         lengths = (window, window) if isinstance(window, int) else tuple(window)
         sizes("Conv", inner=inner, outer=outer, groups=groups, **{f"window[{k}]": n for k, n in enumerate(lengths)})
@@ -102,7 +103,7 @@ class Conv(Module):
 
     def __call__(self, x: Any) -> Variable:
         convolve = (conv1d, conv2d, conv3d)[self.weight.type.ndim - 3]
-        options = {} if self.layout == "NCHW" else {"layout": self.layout}
+        options: dict[str, Any] = {} if self.layout == "NCHW" else {"layout": self.layout}
         return convolve(x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups, **options)
 
 
@@ -198,7 +199,13 @@ class BatchNorm(Module, state=("running_mean", "running_var")):
     """
 
     def __init__(
-        self, channels: int, *, momentum: float = 0.1, eps: float = 1e-5, affine: bool = True, layout: str = "NCHW"
+        self,
+        channels: int,
+        *,
+        momentum: float = 0.1,
+        eps: float = 1e-5,
+        affine: bool = True,
+        layout: ImageLayout = "NCHW",
     ) -> None:
         sizes("BatchNorm", channels=channels)
         if layout not in ("NCHW", "NHWC"):
@@ -267,7 +274,7 @@ class GroupNorm(Module):
         float32[?, 8, 4, 4]
     """
 
-    def __init__(self, groups: int, channels: int, *, eps: float = 1e-5, layout: str = "NCHW") -> None:
+    def __init__(self, groups: int, channels: int, *, eps: float = 1e-5, layout: Layout = "NCHW") -> None:
         sizes("GroupNorm", groups=groups, channels=channels)
         if channels % groups:
             raise InputError(message(f"GroupNorm: found {channels} channels in {groups} groups"))

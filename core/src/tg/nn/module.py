@@ -89,20 +89,22 @@ class _Kind(type):
         own = inspect.signature(cls.__init__)  # type: ignore[misc]
         return own.replace(parameters=list(own.parameters.values())[1:], return_annotation=inspect.Signature.empty)
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        try:
-            module = super().__call__(*args, **kwargs)
-        except TypeError as error:
-            makers = [vars(c)["__init__"] for c in cls.__mro__ if c is not object and "__init__" in vars(c)]
-            told = instead(cls.__name__, makers, kwargs, error)
-            if told is None:
-                raise
-            raise told from None
-        module.__dict__["_is_made"] = True
-        return module
+    if not TYPE_CHECKING:  # for checkers a call is what `__init__` takes
+
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            try:
+                module = super().__call__(*args, **kwargs)
+            except TypeError as error:
+                makers = [vars(c)["__init__"] for c in cls.__mro__ if c is not object and "__init__" in vars(c)]
+                told = instead(cls.__name__, makers, kwargs, error)
+                if told is None:
+                    raise
+                raise told from None
+            module.__dict__["_is_made"] = True
+            return module
 
 
-@dataclass_transform(eq_default=False, frozen_default=True)
+@dataclass_transform(eq_default=False)  # frozen ones could not set attributes in `__init__`, for checkers
 class Module(metaclass=_Kind):
     """The base of layers and networks: its attributes are weights, modules, lists and dicts of these, and options.
 

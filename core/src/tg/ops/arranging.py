@@ -21,6 +21,8 @@ from tg.variables.conversion import as_variable, axes_from_end, axis_from_end, k
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tg.types.choices import Indexing, Order
+
     Shape = tuple[int | Length, ...]
 
 
@@ -61,7 +63,7 @@ def permute_dims(x: Any, axes: Sequence[int]) -> Variable:
     return transpose(x, axes)
 
 
-def flatten(x: Any, order: str = "C") -> Variable:
+def flatten(x: Any, order: Order = "C") -> Variable:
     """The elements of x along one axis, in C order, or with order "F" the first axis fastest.
 
     Source:
@@ -268,7 +270,7 @@ def rot90(x: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Variable:
     return transpose(flip(x, b), order) if turns == 1 else flip(transpose(x, order), b)
 
 
-def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[Variable, ...]:
+def meshgrid(*arrays: Any, indexing: Indexing = "xy", sparse: bool = False) -> tuple[Variable, ...]:
     """The coordinates of a grid, one array for each vector.
 
     Shapes:

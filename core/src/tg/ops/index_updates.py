@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.ops.elementwise.record import ElementwiseFunction
+    from tg.types.choices import ReadMode
 
 
 @final
@@ -74,27 +75,27 @@ class Place:
         def __getattr__(self, name: str) -> Any:
             raise missing(self, name)
 
-    def get(self, *, mode: str = "raise", fill_value: Any = 0) -> Variable:
+    def get(self, *, mode: ReadMode = "raise", fill_value: Any = 0) -> Variable:
         """The elements at the place."""
         return getitem(self.variable, self.index, mode, fill_value)
 
-    def set(self, value: Any, *, mode: str = "raise") -> Variable:
+    def set(self, value: Any, *, mode: ReadMode = "raise") -> Variable:
         """The variable with the elements at the place replaced; of repeated positions the last in C order stays."""
         return updated(self.variable, self.index, value, None, mode)
 
-    def add(self, value: Any, *, mode: str = "raise") -> Variable:
+    def add(self, value: Any, *, mode: ReadMode = "raise") -> Variable:
         """The variable with `value` added at the place; repeated positions accumulate."""
         return updated(self.variable, self.index, value, add, mode)
 
-    def subtract(self, value: Any, *, mode: str = "raise") -> Variable:
+    def subtract(self, value: Any, *, mode: ReadMode = "raise") -> Variable:
         """The variable with `value` subtracted at the place; repeated positions accumulate."""
         return updated(self.variable, self.index, negative(value_like(self.variable, value)), add, mode)
 
-    def multiply(self, value: Any, *, mode: str = "raise") -> Variable:
+    def multiply(self, value: Any, *, mode: ReadMode = "raise") -> Variable:
         """The variable multiplied by `value` at the place; repeated positions accumulate."""
         return updated(self.variable, self.index, value, multiply, mode)
 
-    def divide(self, value: Any, *, mode: str = "raise") -> Variable:
+    def divide(self, value: Any, *, mode: ReadMode = "raise") -> Variable:
         """The variable divided by `value` at the place; repeated positions accumulate.
 
         Raises:
@@ -105,16 +106,16 @@ class Place:
             raise DtypeError(message(f"divide at an index: found {x.type.dtype}, needed a floating or complex dtype"))
         return divide(x, updated(ones_like(x), self.index, value, multiply, mode))
 
-    def power(self, value: Any, *, mode: str = "raise") -> Variable:
+    def power(self, value: Any, *, mode: ReadMode = "raise") -> Variable:
         """The variable raised to `value` at the place; repeated positions accumulate."""
         x = self.variable
         return power(x, updated(ones_like(x), self.index, value, multiply, mode))
 
-    def min(self, value: Any, *, mode: str = "raise") -> Variable:
+    def min(self, value: Any, *, mode: ReadMode = "raise") -> Variable:
         """The variable with the smaller of its elements and `value` at the place."""
         return updated(self.variable, self.index, value, minimum, mode)
 
-    def max(self, value: Any, *, mode: str = "raise") -> Variable:
+    def max(self, value: Any, *, mode: ReadMode = "raise") -> Variable:
         """The variable with the larger of its elements and `value` at the place."""
         return updated(self.variable, self.index, value, maximum, mode)
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from tg.ops.elementwise.record import ElementwiseFunction
     from tg.ops.reductions import Reduction
+    from tg.types.choices import ReadMode
 
     Array = np.ndarray[Any, Any]
 
@@ -555,7 +556,7 @@ def inside_axis(i: Variable, n: int | Length) -> Variable:
     return logical_and(greater_equal(i, -length), less(i, length))
 
 
-def take(x: Any, indices: Any, axis: int | None = None, *, mode: str = "raise", fill_value: Any = 0) -> Variable:
+def take(x: Any, indices: Any, axis: int | None = None, *, mode: ReadMode = "raise", fill_value: Any = 0) -> Variable:
     """The elements of x at integer positions along an axis, or in C order.
 
     Args:

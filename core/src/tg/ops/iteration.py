@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, TypeVarTuple, Unpack, overload
 
 from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.graph.dims import named_type
@@ -28,6 +28,43 @@ if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph
 
 
+T = TypeVar("T")
+R = TypeVar("R")
+Y = TypeVar("Y")
+Ts = TypeVarTuple("Ts")
+
+
+class Stepped(TypedDict, total=False):
+    """The options of `scan`, for type checkers."""
+
+    reverse: bool
+    checkpoint: int | None
+
+
+@overload
+def scan(
+    f: Callable[[Variable, Variable], tuple[Variable | complex, Y]],
+    init: Variable | complex,
+    xs: Variable,
+    length: Any = None,
+    **options: Unpack[Stepped],
+) -> tuple[Variable, Y]: ...
+@overload
+def scan(
+    f: Callable[[Variable, None], tuple[Variable | complex, Y]],
+    init: Variable | complex,
+    xs: None = None,
+    length: Any = None,
+    **options: Unpack[Stepped],
+) -> tuple[Variable, Y]: ...
+@overload
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: Any = None,
+    **options: Unpack[Stepped],
+) -> tuple[Any, Any]: ...
 def scan(
     f: Callable[..., Any],
     init: Any,
@@ -98,6 +135,12 @@ def looped(
     return init_structure(iter(carries)), step.structure(iter(ys))
 
 
+@overload
+def fori_loop(
+    lower: Any, upper: Any, body: Callable[[Variable, Variable], Variable | complex], init: Variable | complex
+) -> Variable: ...
+@overload
+def fori_loop(lower: Any, upper: Any, body: Callable[[Variable, Any], Any], init: Any) -> Any: ...
 def fori_loop(lower: Any, upper: Any, body: Callable[..., Any], init: Any) -> Any:
     """Apply `carry = body(i, carry)` for i from `lower` to below `upper`.
 
@@ -121,6 +164,10 @@ def fori_loop(lower: Any, upper: Any, body: Callable[..., Any], init: Any) -> An
     return last
 
 
+@overload
+def map(f: Callable[[Variable], R], xs: Variable) -> R: ...
+@overload
+def map(f: Callable[[Any], Any], xs: Any) -> Any: ...
 def map(f: Callable[..., Any], xs: Any) -> Any:
     """Apply f to every slice of `xs` along their first axis.
 
@@ -137,6 +184,12 @@ def map(f: Callable[..., Any], xs: Any) -> Any:
     return looped(lambda _, x: (None, f(x)), None, xs, None, "map")[1]
 
 
+@overload
+def reduce(
+    f: Callable[[Variable, Variable], Variable | complex], xs: Variable, init: Variable | complex
+) -> Variable: ...
+@overload
+def reduce(f: Callable[[Any, Any], Any], xs: Any, init: Any) -> Any: ...
 def reduce(f: Callable[..., Any], xs: Any, init: Any) -> Any:
     """Apply `carry = f(carry, x)` to the slices of `xs`, from the first to the last.
 
@@ -195,7 +248,7 @@ def _in_segments(
     return carry, rebuild(iter([concatenate([a, b], 0) for a, b in pairs]))
 
 
-def associative_scan(f: Callable[..., Any], xs: Any, *, reverse: bool = False) -> Any:
+def associative_scan(f: Callable[[T, T], T], xs: T, *, reverse: bool = False) -> T:
     """All running results of an associative f along the first axis, in about log2(t) rounds over whole arrays.
 
     Args:
@@ -228,9 +281,20 @@ def associative_scan(f: Callable[..., Any], xs: Any, *, reverse: bool = False) -
         joined = structure.leaves_of(f(structure(iter(earlier)), structure(iter(later))), "associative_scan")
         values = [concatenate([v[:step], as_variable(w)], 0) for v, w in zip(values, joined, strict=True)]
         step *= 2
-    return structure(iter([flip(v, 0) for v in values] if reverse else values))
+    return structure(iter([flip(v, 0) for v in values] if reverse else values))  # type: ignore[no-any-return]
 
 
+@overload
+def while_loop(
+    cond: Callable[[Variable], Variable],
+    body: Callable[[Variable], Variable | complex],
+    init: Variable | complex,
+    max_steps: int | None = None,
+) -> Variable: ...
+@overload
+def while_loop(
+    cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any, max_steps: int | None = None
+) -> Any: ...
 def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any, max_steps: int | None = None) -> Any:
     """Apply `carry = body(carry)` as long as `cond(carry)` holds.
 
@@ -273,7 +337,16 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
     return structure(iter(op(*operands, *used)[: len(leaves)]))
 
 
-def cond(pred: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Any) -> Any:
+@overload
+def cond(
+    pred: Any,
+    then: Callable[[Unpack[Ts]], Variable | complex],
+    otherwise: Callable[[Unpack[Ts]], Variable | complex],
+    *operands: *Ts,
+) -> Variable: ...
+@overload
+def cond(pred: Any, then: Callable[[Unpack[Ts]], R], otherwise: Callable[[Unpack[Ts]], R], *operands: *Ts) -> R: ...
+def cond(pred: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Any) -> Any:  # type: ignore[misc]
     """`then(*operands)` where `pred` holds, else `otherwise(*operands)`: the other is not computed, and cannot fail.
 
     Args:
@@ -300,7 +373,11 @@ def cond(pred: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *op
     return _branched(cast_variable(holds, "int64"), {"otherwise": otherwise, "then": then}, operands, "cond")
 
 
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+@overload
+def switch(index: Any, branches: Sequence[Callable[[Unpack[Ts]], Variable | complex]], *operands: *Ts) -> Variable: ...
+@overload
+def switch(index: Any, branches: Sequence[Callable[[Unpack[Ts]], R]], *operands: *Ts) -> R: ...
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:  # type: ignore[misc]
     """`branches[index](*operands)`: the others are not computed, and cannot fail.
 
     An index below 0 counts as 0, one above the last as the last.

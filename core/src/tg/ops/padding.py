@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from tg.types.lengths import minimum as shorter
 from tg.types.lengths import subtract as subtract_lengths
 from tg.variables.conversion import as_variable, weak_variable, weakly_cast
 
+if TYPE_CHECKING:
+    from tg.types.choices import PadMode
+
 MODES: Final = {
     "constant": "constant_values",
     "edge": None,
@@ -45,7 +48,7 @@ MODES: Final = {
 VALUED: Final = {"constant": "constant_values", "linear_ramp": "end_values"}
 
 
-def pad(x: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Variable:
+def pad(x: Any, pad_width: Any, mode: PadMode = "constant", **options: Any) -> Variable:
     """Entries added before and after each axis.
 
     Args:

@@ -24,6 +24,8 @@ from tg.variables.conversion import as_variable, axis_from_end, promoted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tg.types.choices import IndexMode, Order
+
 COMBINERS = {"set": None, "add": add, "multiply": multiply, "min": minimum, "max": maximum}
 
 
@@ -43,7 +45,7 @@ def _rows(x: Variable, indices: Any, k: int, mode: str, what: str) -> list[Varia
     return [broadcast_to(v, shape) for v in positions]
 
 
-def take_along_axis(x: Any, indices: Any, axis: int | None = -1, *, mode: str = "raise") -> Variable:
+def take_along_axis(x: Any, indices: Any, axis: int | None = -1, *, mode: IndexMode = "raise") -> Variable:
     """The elements of x at one position along an axis for each place of `indices`.
 
     Shapes:
@@ -65,7 +67,7 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1, *, mode: str = 
 
 
 def put_along_axis(
-    x: Any, indices: Any, values: Any, axis: int | None = -1, *, combine: str = "set", mode: str = "raise"
+    x: Any, indices: Any, values: Any, axis: int | None = -1, *, combine: str = "set", mode: IndexMode = "raise"
 ) -> Variable:
     """A new array: x with values at one position along an axis for each place of `indices`.
 
@@ -91,7 +93,7 @@ def put_along_axis(
     return Scatter(tuple(range(-x.type.ndim, 0)), COMBINERS[combine])(x, v, *places)  # type: ignore[no-any-return]
 
 
-def choose(indices: Any, choices: Sequence[Any], *, mode: str = "raise") -> Variable:
+def choose(indices: Any, choices: Sequence[Any], *, mode: IndexMode = "raise") -> Variable:
     """At each place the element of the array with the number that `indices` has there; all broadcast.
 
     Args:
@@ -113,7 +115,7 @@ def choose(indices: Any, choices: Sequence[Any], *, mode: str = "raise") -> Vari
 
 
 def ravel_multi_index(
-    multi_index: Sequence[Any], dims: Sequence[Any], mode: str | Sequence[str] = "raise", order: str = "C"
+    multi_index: Sequence[Any], dims: Sequence[Any], mode: str | Sequence[str] = "raise", order: Order = "C"
 ) -> Variable:
     """Positions in an array of shape `dims`, given one index for each axis, as positions in C (or F) order.
 
@@ -137,7 +139,7 @@ def ravel_multi_index(
     return total  # type: ignore[no-any-return]
 
 
-def unravel_index(indices: Any, shape: Any, order: str = "C", *, mode: str = "raise") -> tuple[Variable, ...]:
+def unravel_index(indices: Any, shape: Any, order: Order = "C", *, mode: IndexMode = "raise") -> tuple[Variable, ...]:
     """Positions in C (or F) order in an array of a shape as one int64 index for each axis.
 
     Args:

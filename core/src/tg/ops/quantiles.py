@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tg.graph.nodes import Variable
+    from tg.types.choices import QuantileMethod
 
 OFFSETS: Final = {  # of Hyndman and Fan's continuous definitions: how far the first and the last element stand inside
     "interpolated_inverted_cdf": (0.0, 1.0),
@@ -75,7 +76,7 @@ ROUNDED: Final[dict[str, Callable[[Variable], Variable]]] = {"lower": _floor, "h
 
 
 def quantile(
-    x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False, *, weights: Any = None
+    x: Any, q: Any, axis: Any = None, method: QuantileMethod = "linear", keepdims: bool = False, *, weights: Any = None
 ) -> Variable:
     """The value below which a share q of the elements over axes (all by default) lies.
 
@@ -101,7 +102,7 @@ def quantile(
 
 
 def percentile(
-    x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False, *, weights: Any = None
+    x: Any, q: Any, axis: Any = None, method: QuantileMethod = "linear", keepdims: bool = False, *, weights: Any = None
 ) -> Variable:
     """The value below which q percent of the elements over axes (all by default) lie.
 
@@ -124,7 +125,7 @@ def median(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
 
 
 def nanquantile(
-    x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False, *, weights: Any = None
+    x: Any, q: Any, axis: Any = None, method: QuantileMethod = "linear", keepdims: bool = False, *, weights: Any = None
 ) -> Variable:
     """The value below which a share q of the elements that are not NaN lies; NaN if there are none.
 
@@ -137,7 +138,7 @@ def nanquantile(
 
 
 def nanpercentile(
-    x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False, *, weights: Any = None
+    x: Any, q: Any, axis: Any = None, method: QuantileMethod = "linear", keepdims: bool = False, *, weights: Any = None
 ) -> Variable:
     """The value below which q percent of the elements that are not NaN lie; NaN if there are none.
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tg.graph.nodes import Variable
+    from tg.types.choices import Casting, IndexMode
 
 
 def _repeated(values: Variable, places: Variable) -> Variable:
@@ -37,7 +38,7 @@ def _repeated(values: Variable, places: Variable) -> Variable:
     return take(values, remainder(places, count), mode="promise")
 
 
-def put(x: Any, ind: Any, v: Any, mode: str = "raise") -> Variable:
+def put(x: Any, ind: Any, v: Any, mode: IndexMode = "raise") -> Variable:
     """A new array: x with values at places in C order, repeated if there are fewer than places.
 
     Args:
@@ -85,7 +86,7 @@ def putmask(x: Any, mask: Any, values: Any) -> Variable:
     return choose(broadcast_to(as_condition(mask), x.shape), reshape(new, x.shape), x)
 
 
-def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> Variable:
+def copyto(dst: Any, src: Any, casting: Casting = "same_kind", where: Any = True) -> Variable:
     """A new array: `dst` with the elements of `src`, which broadcasts, where a mask holds.
 
     Args:
@@ -100,7 +101,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
         new = value_like(dst, source)
     else:
         dtypes = numpy_dtype(source.type.dtype), numpy_dtype(dst.type.dtype)
-        if not np.can_cast(*dtypes, casting=casting):  # type: ignore[arg-type]
+        if not np.can_cast(*dtypes, casting=casting):
             text = f"copyto: found {source.type.dtype} for {dst.type.dtype}, needed what {casting!r} allows"
             raise DtypeError(message(text))
         new = cast_variable(source, dst.type.dtype)

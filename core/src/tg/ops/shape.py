@@ -41,6 +41,7 @@ from tg.variables.conversion import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from tg.types.choices import Order
     from tg.types.tensor_type import TensorType
 
     Array = np.ndarray[Any, Any]
@@ -148,7 +149,7 @@ def named(x: Any, name: str) -> Variable:
     return expression
 
 
-def reshape(x: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Variable:
+def reshape(x: Any, shape: Any, order: Order = "C", *, copy: bool | None = None) -> Variable:
     """The elements of x in C order (or with order "F" the first axis fastest) under another shape.
 
     Args:
@@ -163,10 +164,10 @@ def reshape(x: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
     """
     x = as_variable(x)
     wanted = [plain_integer(n) for n in (shape if isinstance(shape, tuple | list) else [shape])]
-    if order != "C":
-        if order != "F":
-            hint = "a shape is one tuple: tg.reshape(x, (2, 3))" if str(order).isdigit() else None
-            raise InputError(message(f"reshape: order: found {order!r}, needed 'C' or 'F'", hint=hint))
+    if order not in ("C", "F"):
+        hint = "a shape is one tuple: tg.reshape(x, (2, 3))" if str(order).isdigit() else None
+        raise InputError(message(f"reshape: order: found {order!r}, needed 'C' or 'F'", hint=hint))
+    if order == "F":
         return transpose(reshape(transpose(x), wanted[::-1]))
     free = [k for k, n in enumerate(wanted) if isinstance(n, int) and n == -1]
     if len(free) > 1:
@@ -190,7 +191,7 @@ def _remaining(x: Variable, rest: Sequence[Any]) -> int | Length:
     return whole_quotient(total, part)
 
 
-def ravel(x: Any, order: str = "C") -> Variable:
+def ravel(x: Any, order: Order = "C") -> Variable:
     """The elements of x along one axis, in C order, or with order "F" the first axis fastest.
 
     Source:

@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tg.graph.nodes import Variable
+    from tg.types.choices import Side
 
     Array = np.ndarray[Any, Any]
 
-SIDES: Final = ("left", "right")
+SIDES: Final[tuple[Side, Side]] = ("left", "right")
 KINDS: Final = (None, "quicksort", "mergesort", "heapsort", "stable")
 
 
@@ -306,7 +307,7 @@ def lexsort(keys: Any, axis: int = -1) -> Variable:
     return moveaxis(order, -1, k)
 
 
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Variable:
+def searchsorted(a: Any, v: Any, side: Side = "left", sorter: Any = None) -> Variable:
     """Insertion positions of elements in a sorted vector: before their equals (`left`) or after them (`right`).
 
     Args:
@@ -338,7 +339,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Variable:
     Source:
         numpy.digitize
     """
-    edges, side = as_variable(bins), "left" if right else "right"
+    edges, side = as_variable(bins), SIDES[0 if right else 1]
     if edges.type.ndim != 1:
         raise ShapeError(message(f"digitize: bins: found {edges.type}, needed a vector"))
     if isinstance(edges, Constant):

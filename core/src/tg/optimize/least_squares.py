@@ -71,7 +71,7 @@ def least_squares(f: Callable[[Any], Any], x0: Any, *, tol: Any = None, maxiter:
         return joined(leaves, dtype, "least_squares: f")
 
     def slope(x: Variable) -> Variable:
-        return grad(0.5 * sum_of(square(residuals(x))), x, disconnected="zero")  # type: ignore[no-any-return]
+        return grad(0.5 * sum_of(square(residuals(x))), x, disconnected="zero")
 
     def find(x: Variable) -> End:
         return _damped(residuals, x, small, most)

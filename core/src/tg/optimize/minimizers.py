@@ -93,7 +93,7 @@ def minimize(
         return cast_variable(_scalar(f(point.nested(x))), dtype)
 
     def slope(x: Variable) -> Variable:
-        return grad(value(x), x, disconnected="zero")  # type: ignore[no-any-return]
+        return grad(value(x), x, disconnected="zero")
 
     def find(x: Variable) -> End:
         return _descended(_Problem(value, small), kind(x, memory), x, most)
@@ -123,7 +123,7 @@ class _Problem(NamedTuple):
 
     def times(self, x: Variable, direction: Variable) -> Variable:
         """The Hessian times a vector."""
-        return hvp(self.value(x), x, direction, disconnected="zero")  # type: ignore[no-any-return]
+        return hvp(self.value(x), x, direction, disconnected="zero")
 
     def is_flat(self, gradient: Variable) -> Any:
         """Whether the gradient is small."""

@@ -5,7 +5,7 @@ frequencies, power = tg.signal.welch(x, fs=8000.0, nperseg=256)
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tg
 from tg.ops.signal.convolving import (
@@ -45,9 +45,11 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
-    raise AttributeError(text, name=name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
+        raise AttributeError(text, name=name)
 
 
 def __dir__() -> list[str]:

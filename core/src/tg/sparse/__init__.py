@@ -6,7 +6,7 @@ y = a @ x + a.T @ z
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tg
 from tg.sparse import linalg
@@ -17,9 +17,11 @@ from tg.words import unknown_in
 __all__ = ["COO", "CSC", "CSR", "SparseMatrix", "block_diag", "coo", "csc", "csr", "from_dense", "linalg", "to_scipy"]
 
 
-def __getattr__(name: str) -> Any:
-    text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
-    raise AttributeError(text, name=name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
+        raise AttributeError(text, name=name)
 
 
 def __dir__() -> list[str]:

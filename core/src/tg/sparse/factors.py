@@ -18,6 +18,7 @@ from tg.variables.conversion import as_variable, promoted
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.types.choices import OnError
 
 
 @final
@@ -68,7 +69,7 @@ class Factor:
         return as_variable(self.pattern.indices), as_variable(self.pattern.pointers)
 
 
-def cholesky(a: Any, pattern: Symbolic | None = None, *, on_error: str = "raise") -> Factor:
+def cholesky(a: Any, pattern: Symbolic | None = None, *, on_error: OnError = "raise") -> Factor:
     """The Cholesky factor of a symmetric positive-definite sparse matrix.
 
     Both triangles are stored; the matrix that is factored is their mean.
@@ -107,7 +108,7 @@ def cholesky(a: Any, pattern: Symbolic | None = None, *, on_error: str = "raise"
     return Factor(values, elements, places)
 
 
-def slogdet(a: Any, pattern: Symbolic | None = None, *, on_error: str = "raise") -> tuple[Variable, Variable]:
+def slogdet(a: Any, pattern: Symbolic | None = None, *, on_error: OnError = "raise") -> tuple[Variable, Variable]:
     """The sign of the determinant of a symmetric positive-definite sparse matrix, 1, and the logarithm of its size.
 
     The gradient by values is the inverse at their places (Takahashi's equations); there is no second derivative.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from tg.graph.nodes import Variable
 from tg.types.dtypes import BOOL, COMPLEX, DTYPES, FLOATS, INTEGERS, SIGNED, UNSIGNED, dtype_name, numpy_dtype
 from tg.types.dtypes import is_complex as holds_complex
 from tg.variables.conversion import WEAK, as_variable, is_weak, promote, weak_dtype, weak_kind
+
+if TYPE_CHECKING:
+    from tg.types.choices import Casting
 
 KINDS: Final = {
     "bool": (BOOL,),
@@ -91,7 +94,7 @@ def promote_types(type1: Any, type2: Any) -> str:
     return promote(dtype_name(type1), dtype_name(type2))
 
 
-def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
+def can_cast(from_: Any, to: Any, casting: Casting = "safe") -> bool:
     """Whether a dtype, or that of an array, can be cast to another as `casting` allows it: by default without loss.
 
     Args:
@@ -110,7 +113,7 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
         raise InputError(message(f"can_cast: casting: found {casting!r}, needed one of {', '.join(rules)}"))
     if is_weak(from_):
         raise InputError(message(f"can_cast: found {from_!r}, needed a dtype or an array"))
-    return bool(np.can_cast(numpy_dtype(_dtype_of(from_)), numpy_dtype(dtype_name(to)), casting=casting))  # type: ignore[arg-type]
+    return bool(np.can_cast(numpy_dtype(_dtype_of(from_)), numpy_dtype(dtype_name(to)), casting=casting))
 
 
 @dataclass(frozen=True, slots=True)

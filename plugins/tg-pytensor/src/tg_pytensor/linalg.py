@@ -68,7 +68,7 @@ def qr(op: Any, node: Any, x: Any) -> Any:
     """The factors Q and R, with no negative elements on the diagonal of R."""
     if op.pivoting or op.mode == "raw":
         raise tg.NoRuleError(f"tg_pytensor has no rule for QR with mode {op.mode!r}, pivoting {op.pivoting}")
-    mode = {"full": "complete", "economic": "reduced", "r": "complete"}[op.mode]
+    mode: Any = {"full": "complete", "economic": "reduced", "r": "complete"}[op.mode]
     q, r = la.qr(as_dtype(x, node.outputs[0].type.dtype), mode)
     return r if op.mode == "r" else (q, r)
 

@@ -138,8 +138,8 @@ def lags() -> Iterator[Case]:
 def refused() -> Iterator[Case]:
     """Unknown words, other ranks, and arrays of which none is the longer one."""
     pair = [f64("n"), f64("m")]
-    yield Case(functools.partial(tg.signal.convolve, mode="whole"), pair, name="mode", raises=InputError)
-    yield Case(functools.partial(tg.signal.correlate, method="fast"), pair, name="method", raises=InputError)
+    yield Case(functools.partial(tg.signal.convolve, mode="whole"), pair, name="mode", raises=InputError)  # type: ignore[arg-type]
+    yield Case(functools.partial(tg.signal.correlate, method="fast"), pair, name="method", raises=InputError)  # type: ignore[arg-type]
     yield Case(tg.signal.convolve, [f64("n"), f64(2, "m")], name="ranks", raises=ShapeError)
     crossed = [f64(3, 5), f64(4, 2)]
     yield Case(functools.partial(tg.signal.convolve, mode="valid"), crossed, name="valid", raises=ShapeError)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from tg.graph.checks import Check
     from tg.graph.nodes import Variable
+    from tg.types.choices import OnError
 
     Array = np.ndarray[Any, Any]
 
@@ -365,7 +366,7 @@ def _outer_band(p: Variable, q: Variable, below: int, above: int) -> Variable:
     return stack(rows, -2)
 
 
-def solve_banded(l_and_u: tuple[int, int], ab: Any, b: Any, *, on_error: str = "raise") -> Variable:
+def solve_banded(l_and_u: tuple[int, int], ab: Any, b: Any, *, on_error: OnError = "raise") -> Variable:
     """The solution of a x = b for matrices of a band: row u + i - j of `ab` has a[i, j] in column j.
 
     Args:
@@ -395,7 +396,7 @@ def solve_banded(l_and_u: tuple[int, int], ab: Any, b: Any, *, on_error: str = "
     return Squeeze((-1,))(x) if is_vector else x  # type: ignore[no-any-return]
 
 
-def solveh_banded(ab: Any, b: Any, lower: bool = False, *, on_error: str = "raise") -> Variable:
+def solveh_banded(ab: Any, b: Any, lower: bool = False, *, on_error: OnError = "raise") -> Variable:
     """The solution of a x = b for Hermitian positive-definite matrices of a band.
 
     Args:

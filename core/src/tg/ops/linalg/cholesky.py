@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from tg.graph.checks import Check
     from tg.graph.nodes import Variable
+    from tg.types.choices import OnError
 
     Array = np.ndarray[Any, Any]
 
@@ -122,7 +123,7 @@ def _factored(a: Array) -> tuple[Array, int]:
     return np.zeros_like(a), high
 
 
-def cholesky(a: Any, /, *, upper: bool = False, lower: bool | None = None, on_error: str = "raise") -> Variable:
+def cholesky(a: Any, /, *, upper: bool = False, lower: bool | None = None, on_error: OnError = "raise") -> Variable:
     """The triangular factor of Hermitian positive-definite matrices: L of a = L L', or with `upper` U of a = U' U.
 
     Only the lower triangle of a is read, with `upper` the upper one, and the gradient is in what is read.
@@ -146,7 +147,7 @@ def cholesky(a: Any, /, *, upper: bool = False, lower: bool | None = None, on_er
     return adjoint(op(adjoint(a))[0]) if upper else op(a)[0]
 
 
-def cho_factor(a: Any, lower: bool = False, *, on_error: str = "raise") -> tuple[Variable, bool]:
+def cho_factor(a: Any, lower: bool = False, *, on_error: OnError = "raise") -> tuple[Variable, bool]:
     """The triangular factor of Hermitian positive-definite matrices and whether it is the lower one, for `cho_solve`.
 
     In SciPy the other triangle has whatever was in a; here it is 0.

@@ -65,7 +65,7 @@ def _by_columns(start: Variable, count: Any, step: Callable[[Variable, Variable]
         return where(equal(iota(count), k), step(k, x), x)
 
     with Requirements():  # lengths of the step are no values of a graph that is being rewritten
-        return fori_loop(0, count, body, start)  # type: ignore[no-any-return]
+        return fori_loop(0, count, body, start)
 
 
 def _shifted(a: Variable, shift: Variable) -> Variable:

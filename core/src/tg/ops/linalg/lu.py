@@ -178,7 +178,7 @@ def order_of(pivots: Variable, m: Any) -> Variable:
         return where(equal(places, k), there, where(equal(places, other), here, order))
 
     start = broadcast_to(places, (*pivots.shape[:-1], m))
-    return fori_loop(0, pivots.shape[-1], exchanged, start)  # type: ignore[no-any-return]
+    return fori_loop(0, pivots.shape[-1], exchanged, start)
 
 
 def lu_factor(a: Any) -> tuple[Variable, Variable]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tg.graph.nodes import Variable
+    from tg.types.choices import QRMode
     from tg.types.tensor_type import TensorType
 
     Array = np.ndarray[Any, Any]
@@ -129,7 +130,7 @@ def _of_square(q: Variable, r: Variable, gq: Variable | None, gr: Variable | Non
     return adjoint(solve(r, adjoint(inner)))
 
 
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: Any, mode: QRMode = "reduced") -> Any:
     """The factors Q and R of matrices; R's diagonal is not negative, where in NumPy its signs are LAPACK's.
 
     Args:

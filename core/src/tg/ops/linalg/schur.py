@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from tg.graph.checks import Check
     from tg.graph.nodes import Variable
+    from tg.types.choices import OnError
 
     Array = np.ndarray[Any, Any]
 
@@ -207,7 +208,7 @@ class Eigvals(Op):
         return (info_check(outputs[1], "eigvals", ENDLESS, "tg.linalg.eigvals"),) if self.raises else ()
 
 
-def eig(a: Any, *, on_error: str = "raise") -> EigResult:
+def eig(a: Any, *, on_error: OnError = "raise") -> EigResult:
     """Eigenvalues of square matrices, in no order, and vectors of length 1 as columns; both are always complex.
 
     Args:
@@ -221,7 +222,7 @@ def eig(a: Any, *, on_error: str = "raise") -> EigResult:
     return EigResult(w, v)
 
 
-def eigvals(a: Any, *, on_error: str = "raise") -> Variable:
+def eigvals(a: Any, *, on_error: OnError = "raise") -> Variable:
     """Eigenvalues of square matrices, in no order, always complex.
 
     Shapes:
@@ -232,7 +233,7 @@ def eigvals(a: Any, *, on_error: str = "raise") -> Variable:
     return Eigvals(whether_to_raise("eigvals", on_error))(matrix("eigvals", a))[0]  # type: ignore[no-any-return]
 
 
-def schur(a: Any, output: str = "real", *, on_error: str = "raise") -> tuple[Variable, Variable]:
+def schur(a: Any, output: str = "real", *, on_error: OnError = "raise") -> tuple[Variable, Variable]:
     """The Schur form T and unitary Z of square matrices, a = Z T Z'.
 
     Args:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.graph.nodes import Variable
+    from tg.types.choices import OnError
 
     Array = np.ndarray[Any, Any]
 
@@ -128,7 +129,7 @@ class Cofactors(Op):
         regular = multiply(expand_dims_at(scale, (-2, -1)), solve_by_factors(factors, order, identities(a), "t"))
         singular = greater(zero_place(diagonals(factors)), 0)
         with Requirements():  # lengths of a branch are no values of a graph that is being rewritten
-            return cond(  # type: ignore[no-any-return]
+            return cond(
                 any_of(singular),
                 lambda: where(expand_dims_at(singular, (-2, -1)), _cofactors(a, d), regular),
                 lambda: regular,
@@ -301,7 +302,7 @@ def solve(
     *,
     assume_a: str | None = None,
     transposed: bool = False,
-    on_error: str = "raise",
+    on_error: OnError = "raise",
 ) -> Variable:
     """The solution of a x = b.
 
@@ -355,7 +356,7 @@ def _solved(assumed: str, a: Variable, b: Variable, lower: bool, transposed: boo
     return x if flip is None else flip(x)
 
 
-def inv(a: Any, *, on_error: str = "raise") -> Variable:
+def inv(a: Any, *, on_error: OnError = "raise") -> Variable:
     """The inverse of square matrices.
 
     Args:

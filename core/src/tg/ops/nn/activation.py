@@ -23,6 +23,7 @@ from tg.variables.conversion import axis_from_end
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.types.choices import Approximation
 
 SELU_ALPHA: Final = 1.6732632423543772
 SELU_SCALE: Final = 1.0507009873554805
@@ -169,7 +170,7 @@ def _elu(above: Variable, below: Variable) -> Variable:
     return where(greater(above, 0), above, below)
 
 
-def gelu(x: Any, approximate: str = "none") -> Variable:
+def gelu(x: Any, approximate: Approximation = "none") -> Variable:
     """x times the share of a standard normal distribution below x.
 
     Args:

@@ -25,6 +25,8 @@ from tg.types.lengths import subtract as subtract_lengths
 from tg.variables.conversion import as_variable, plain_integer, promoted
 
 if TYPE_CHECKING:
+    from tg.types.choices import ImageLayout, SequenceLayout, VolumeLayout
+
     Array = np.ndarray[Any, Any]
     Size = int | Length
 
@@ -175,7 +177,7 @@ def conv1d(
     dilation: Any = 1,
     groups: int = 1,
     *,
-    layout: str = "NCW",
+    layout: SequenceLayout = "NCW",
 ) -> Variable:
     """The sums of products of weights with the windows of sequences, as `conv2d`.
 
@@ -199,7 +201,7 @@ def conv2d(
     dilation: Any = 1,
     groups: int = 1,
     *,
-    layout: str = "NCHW",
+    layout: ImageLayout = "NCHW",
 ) -> Variable:
     """The sums of products of weights with the windows of images, without flipping the weights.
 
@@ -238,7 +240,7 @@ def conv3d(
     dilation: Any = 1,
     groups: int = 1,
     *,
-    layout: str = "NCDHW",
+    layout: VolumeLayout = "NCDHW",
 ) -> Variable:
     """The sums of products of weights with the windows of volumes, as `conv2d`.
 
@@ -263,7 +265,7 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Any = 1,
     *,
-    layout: str = "NCW",
+    layout: SequenceLayout = "NCW",
 ) -> Variable:
     """The transpose of `conv1d` as a linear map of its images, as `conv_transpose2d`.
 
@@ -287,7 +289,7 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Any = 1,
     *,
-    layout: str = "NCHW",
+    layout: ImageLayout = "NCHW",
 ) -> Variable:
     """The transpose of `conv2d` as a linear map of its images: what multiplies cotangents of its results.
 
@@ -323,7 +325,7 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Any = 1,
     *,
-    layout: str = "NCDHW",
+    layout: VolumeLayout = "NCDHW",
 ) -> Variable:
     """The transpose of `conv3d` as a linear map of its images, as `conv_transpose2d`.
 

@@ -38,12 +38,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.graph.nodes import Variable
+    from tg.types.choices import DivergenceReduction, Reduction
     from tg.types.lengths import Length
 
 LEAST_LOG: Final = -100.0  # PyTorch's bound of the logarithms in `binary_cross_entropy`
 
 
-def binary_cross_entropy(p: Any, y: Any, weight: Any = None, reduction: str = "mean") -> Variable:
+def binary_cross_entropy(p: Any, y: Any, weight: Any = None, reduction: Reduction = "mean") -> Variable:
     """-weight * (y * log(p) + (1 - y) * log(1 - p)) of probabilities p, each logarithm at least -100.
 
     Where a logarithm is cut off the derivative is 0; PyTorch gives (p - y) * 1e12. NaN where p is outside [0, 1].
@@ -63,7 +64,7 @@ def binary_cross_entropy(p: Any, y: Any, weight: Any = None, reduction: str = "m
 
 
 def binary_cross_entropy_with_logits(
-    logits: Any, targets: Any, weight: Any = None, pos_weight: Any = None, reduction: str = "mean"
+    logits: Any, targets: Any, weight: Any = None, pos_weight: Any = None, reduction: Reduction = "mean"
 ) -> Variable:
     """weight * (pos_weight * y * softplus(-x) + (1 - y) * softplus(x)) of logits x and targets y.
 
@@ -128,7 +129,7 @@ def cross_entropy(
     ignore_index: int | None = -100,
     label_smoothing: float = 0.0,
     axis: int = 1,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
 ) -> Variable:
     """-weight * log(softmax(logits)) at each label, or the sum of it over classes with their probabilities.
 
@@ -180,7 +181,7 @@ def nll_loss(
     *,
     ignore_index: int | None = -100,
     axis: int = 1,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
 ) -> Variable:
     """-weight * log_p at each label: `cross_entropy` of logarithms of probabilities.
 
@@ -283,7 +284,7 @@ def _may_be(x: Variable, shape: Sequence[int | Length]) -> bool:
     return x.type.ndim == len(shape) and all(a == b for a, b in pairs if isinstance(a, int) and isinstance(b, int))
 
 
-def kl_div(log_p: Any, target: Any, log_target: bool = False, reduction: str = "mean") -> Variable:
+def kl_div(log_p: Any, target: Any, log_target: bool = False, reduction: DivergenceReduction = "mean") -> Variable:
     """target * (log(target) - log_p), each element's share of the divergence of p from the target.
 
     Args:
@@ -306,7 +307,7 @@ def kl_div(log_p: Any, target: Any, log_target: bool = False, reduction: str = "
     return cast_variable(divide(sum(losses), n), dtype)
 
 
-def dice_loss(p: Any, y: Any, smooth: float = 1.0, axes: Any = None, reduction: str = "mean") -> Variable:
+def dice_loss(p: Any, y: Any, smooth: float = 1.0, axes: Any = None, reduction: Reduction = "mean") -> Variable:
     """1 - (2 * sum(p * y) + smooth) / (sum(p) + sum(y) + smooth) of probabilities and a mask, over axes.
 
     Args:

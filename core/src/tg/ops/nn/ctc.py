@@ -32,6 +32,7 @@ from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.types.choices import Reduction
     from tg.types.lengths import Length
 
 
@@ -41,7 +42,7 @@ def ctc_loss(
     input_lengths: Any,
     target_lengths: Any,
     blank: int = 0,
-    reduction: str = "mean",
+    reduction: Reduction = "mean",
     zero_infinity: bool = False,
 ) -> Variable:
     """-log of the probability of all paths that become the target.

@@ -6,7 +6,7 @@ derivative.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from tg.ops.sorting import searchsorted, sort, topk
 from tg.ops.statistics import mean
 from tg.types.dtypes import is_integer
 from tg.variables.conversion import as_variable, axis_from_end
+
+if TYPE_CHECKING:
+    from tg.types.choices import Average
 
 
 def accuracy(x: Any, labels: Any, axis: int = 1) -> Variable:
@@ -112,7 +115,7 @@ def confusion_matrix(x: Any, labels: Any, classes: Any) -> Variable:
     return counts
 
 
-def f1_score(x: Any, labels: Any, average: str = "binary", classes: Any = 2) -> Variable:
+def f1_score(x: Any, labels: Any, average: Average = "binary", classes: Any = 2) -> Variable:
     """2 * tp / (2 * tp + fp + fn) of true and false positives and false negatives; 0 where there are none of these.
 
     Args:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tg.graph.nodes import Variable
+    from tg.types.choices import Layout
 
 
 class OfChannels(Op):
@@ -320,7 +321,7 @@ def _several(what: str, x: Variable, over: tuple[int, ...]) -> Variable:
 
 
 def group_norm(
-    x: Any, groups: int, weight: Any = None, bias: Any = None, *, eps: float = 1e-5, layout: str = "NCHW"
+    x: Any, groups: int, weight: Any = None, bias: Any = None, *, eps: float = 1e-5, layout: Layout = "NCHW"
 ) -> Variable:
     """(x - mean) / sqrt(variance + eps) over the elements of each group of channels of a sample, scaled by channel.
 
@@ -346,7 +347,9 @@ def group_norm(
     return cast_variable(_affine("group_norm", y, w, b, [k]), dtype)
 
 
-def instance_norm(x: Any, weight: Any = None, bias: Any = None, *, eps: float = 1e-5, layout: str = "NCHW") -> Variable:
+def instance_norm(
+    x: Any, weight: Any = None, bias: Any = None, *, eps: float = 1e-5, layout: Layout = "NCHW"
+) -> Variable:
     """(x - mean) / sqrt(variance + eps) over each channel of each sample, scaled by channel.
 
     Args:

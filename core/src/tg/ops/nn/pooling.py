@@ -32,6 +32,8 @@ from tg.variables.conversion import plain_integer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tg.types.choices import ImageLayout, SequenceLayout, VolumeLayout
+
     Size = int | Length
 
 
@@ -205,7 +207,7 @@ def max_pool1d(
     *,
     ceil_mode: bool = False,
     return_indices: bool = False,
-    layout: str = "NCW",
+    layout: SequenceLayout = "NCW",
 ) -> Any:
     """The largest element of each window of sequences, as `max_pool2d`.
 
@@ -229,7 +231,7 @@ def max_pool2d(
     *,
     ceil_mode: bool = False,
     return_indices: bool = False,
-    layout: str = "NCHW",
+    layout: ImageLayout = "NCHW",
 ) -> Any:
     """The largest element of each window; its gradient goes to the first of equal ones.
 
@@ -264,7 +266,7 @@ def max_pool3d(
     *,
     ceil_mode: bool = False,
     return_indices: bool = False,
-    layout: str = "NCDHW",
+    layout: VolumeLayout = "NCDHW",
 ) -> Any:
     """The largest element of each window of volumes, as `max_pool2d`.
 
@@ -287,7 +289,7 @@ def avg_pool1d(
     *,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
-    layout: str = "NCW",
+    layout: SequenceLayout = "NCW",
 ) -> Variable:
     """The mean of each window of sequences, as `avg_pool2d`.
 
@@ -309,7 +311,7 @@ def avg_pool2d(
     *,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
-    layout: str = "NCHW",
+    layout: ImageLayout = "NCHW",
 ) -> Variable:
     """The mean of each window.
 
@@ -339,7 +341,7 @@ def avg_pool3d(
     *,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
-    layout: str = "NCDHW",
+    layout: VolumeLayout = "NCDHW",
 ) -> Variable:
     """The mean of each window of volumes, as `avg_pool2d`.
 
@@ -354,7 +356,7 @@ def avg_pool3d(
 
 
 def lp_pool1d(
-    x: Any, p: float, window: Any, stride: Any = None, *, ceil_mode: bool = False, layout: str = "NCW"
+    x: Any, p: float, window: Any, stride: Any = None, *, ceil_mode: bool = False, layout: SequenceLayout = "NCW"
 ) -> Variable:
     """The `lp_pool2d` of windows of sequences.
 
@@ -369,7 +371,7 @@ def lp_pool1d(
 
 
 def lp_pool2d(
-    x: Any, p: float, window: Any, stride: Any = None, *, ceil_mode: bool = False, layout: str = "NCHW"
+    x: Any, p: float, window: Any, stride: Any = None, *, ceil_mode: bool = False, layout: ImageLayout = "NCHW"
 ) -> Variable:
     """The root of order p of the sum of p-th powers of each window; NaN where that is below 0.
 
@@ -384,7 +386,7 @@ def lp_pool2d(
 
 
 def lp_pool3d(
-    x: Any, p: float, window: Any, stride: Any = None, *, ceil_mode: bool = False, layout: str = "NCDHW"
+    x: Any, p: float, window: Any, stride: Any = None, *, ceil_mode: bool = False, layout: VolumeLayout = "NCDHW"
 ) -> Variable:
     """The `lp_pool2d` of windows of volumes.
 
@@ -398,7 +400,7 @@ def lp_pool3d(
     return _normed("lp_pool3d", 3, x, p, window, stride, ceil_mode, layout)
 
 
-def adaptive_avg_pool1d(x: Any, size: Any, *, layout: str = "NCW") -> Variable:
+def adaptive_avg_pool1d(x: Any, size: Any, *, layout: SequenceLayout = "NCW") -> Variable:
     """The means of as many parts of each axis as are asked for: i * n / size up to (i + 1) * n / size.
 
     Shapes:
@@ -411,7 +413,7 @@ def adaptive_avg_pool1d(x: Any, size: Any, *, layout: str = "NCW") -> Variable:
     return _adaptive_means("adaptive_avg_pool1d", 1, x, size, layout)
 
 
-def adaptive_avg_pool2d(x: Any, size: Any, *, layout: str = "NCHW") -> Variable:
+def adaptive_avg_pool2d(x: Any, size: Any, *, layout: ImageLayout = "NCHW") -> Variable:
     """The means of as many parts of each axis as are asked for: i * n / size up to (i + 1) * n / size.
 
     Shapes:
@@ -424,7 +426,7 @@ def adaptive_avg_pool2d(x: Any, size: Any, *, layout: str = "NCHW") -> Variable:
     return _adaptive_means("adaptive_avg_pool2d", 2, x, size, layout)
 
 
-def adaptive_avg_pool3d(x: Any, size: Any, *, layout: str = "NCDHW") -> Variable:
+def adaptive_avg_pool3d(x: Any, size: Any, *, layout: VolumeLayout = "NCDHW") -> Variable:
     """The means of as many parts of each axis as are asked for: i * n / size up to (i + 1) * n / size.
 
     Shapes:
@@ -437,7 +439,7 @@ def adaptive_avg_pool3d(x: Any, size: Any, *, layout: str = "NCDHW") -> Variable
     return _adaptive_means("adaptive_avg_pool3d", 3, x, size, layout)
 
 
-def adaptive_max_pool1d(x: Any, size: Any, *, layout: str = "NCW") -> Variable:
+def adaptive_max_pool1d(x: Any, size: Any, *, layout: SequenceLayout = "NCW") -> Variable:
     """The largest of as many parts of each axis as are asked for, as `adaptive_avg_pool1d`.
 
     Shapes:
@@ -450,7 +452,7 @@ def adaptive_max_pool1d(x: Any, size: Any, *, layout: str = "NCW") -> Variable:
     return _adaptive_largest("adaptive_max_pool1d", 1, x, size, layout)
 
 
-def adaptive_max_pool2d(x: Any, size: Any, *, layout: str = "NCHW") -> Variable:
+def adaptive_max_pool2d(x: Any, size: Any, *, layout: ImageLayout = "NCHW") -> Variable:
     """The largest of as many parts of each axis as are asked for, as `adaptive_avg_pool2d`.
 
     Shapes:
@@ -463,7 +465,7 @@ def adaptive_max_pool2d(x: Any, size: Any, *, layout: str = "NCHW") -> Variable:
     return _adaptive_largest("adaptive_max_pool2d", 2, x, size, layout)
 
 
-def adaptive_max_pool3d(x: Any, size: Any, *, layout: str = "NCDHW") -> Variable:
+def adaptive_max_pool3d(x: Any, size: Any, *, layout: VolumeLayout = "NCDHW") -> Variable:
     """The largest of as many parts of each axis as are asked for, as `adaptive_avg_pool3d`.
 
     Shapes:

@@ -30,6 +30,8 @@ from tg.variables.conversion import as_variable, known_integer, plain_integer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tg.types.choices import ResizeConvention, ResizeMethod
+
     Size = int | Length
 
 METHODS: Final = ("nearest", "bilinear", "bicubic")
@@ -40,10 +42,10 @@ SLOPES: Final = {"torch": -0.75, "jax": -0.5}  # of the cubic at 1, where it is 
 def resize(
     x: Any,
     size: Any,
-    method: str = "nearest",
+    method: ResizeMethod = "nearest",
     *,
     antialias: bool = False,
-    convention: str = "torch",
+    convention: ResizeConvention = "torch",
     layout: str | None = None,
 ) -> Variable:
     """Images of other lengths: each new pixel is a mean of those around its place in the old image.

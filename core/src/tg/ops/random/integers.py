@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -149,7 +150,7 @@ def _order(packed: Variable, n: int | Length) -> Variable:
         if isinstance(n, int) or least == SORTS[0]:  # which changes nothing where there is but one
             order = _sorted_by(own, order)
         else:
-            order = cond(as_size_variable(n) >= least, lambda v, own=own: _sorted_by(own, v), lambda v: v, order)
+            order = cond(as_size_variable(n) >= least, functools.partial(_sorted_by, own), lambda v: v, order)
     return order
 
 

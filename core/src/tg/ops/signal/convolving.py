@@ -31,6 +31,7 @@ from tg.variables.conversion import axes_from_end
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.types.choices import Boundary, ConvolutionMethod, ConvolutionMode
     from tg.types.lengths import Length
 
     Size = int | Length
@@ -65,7 +66,7 @@ def _products(what: str, in1: Any, in2: Any, mode: str, method: str, *, turned: 
 # --- functions ----------------------------------------------------------------------------------------------------
 
 
-def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Variable:
+def convolve(in1: Any, in2: Any, mode: ConvolutionMode = "full", method: ConvolutionMethod = "auto") -> Variable:
     """The convolution of two arrays of one rank: y[j] is the sum over k of in1[j - k] in2[k], along all axes.
 
     Args:
@@ -92,7 +93,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Va
     return _products("convolve", in1, in2, mode, method, turned=True)
 
 
-def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Variable:
+def correlate(in1: Any, in2: Any, mode: ConvolutionMode = "full", method: ConvolutionMethod = "auto") -> Variable:
     """The correlation of two arrays of one rank: the convolution with the conjugate of `in2`, read from its end.
 
     Shapes, Raises:
@@ -108,7 +109,7 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> V
     return _products("correlate", in1, in2, mode, method, turned=False)
 
 
-def correlation_lags(in1_len: Any, in2_len: Any, mode: str = "full") -> Variable:
+def correlation_lags(in1_len: Any, in2_len: Any, mode: ConvolutionMode = "full") -> Variable:
     """The lag of each entry of a correlation of vectors: how far in2 is moved there.
 
     Of "same" these are SciPy's, whose middle is a step further on for some even lengths than that of its `correlate`.
@@ -130,7 +131,7 @@ def correlation_lags(in1_len: Any, in2_len: Any, mode: str = "full") -> Variable
     return subtract(iota(size), subtract_lengths(0, start))
 
 
-def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Variable:
+def fftconvolve(in1: Any, in2: Any, mode: ConvolutionMode = "full", axes: Any = None) -> Variable:
     """The convolution of two arrays by Fourier transforms, along some axes; the others are batches, and broadcast.
 
     Args:
@@ -189,7 +190,9 @@ def _of_matrices(what: str, in1: Any, in2: Any, mode: str, boundary: str, fillva
     return in_dtype(direct(x, w, parts, turned=turned), dtype)
 
 
-def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Variable:
+def convolve2d(
+    in1: Any, in2: Any, mode: ConvolutionMode = "full", boundary: Boundary = "fill", fillvalue: Any = 0
+) -> Variable:
     """The convolution of two matrices, of which the first goes on beyond its border.
 
     Args:
@@ -203,7 +206,9 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
     return _of_matrices("convolve2d", in1, in2, mode, boundary, fillvalue, turned=True)
 
 
-def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Variable:
+def correlate2d(
+    in1: Any, in2: Any, mode: ConvolutionMode = "full", boundary: Boundary = "fill", fillvalue: Any = 0
+) -> Variable:
     """The correlation of two matrices, of which the first goes on beyond its border: as `convolve2d`.
 
     Source:

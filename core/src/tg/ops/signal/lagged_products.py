@@ -159,7 +159,7 @@ def by_cost(x: Variable, w: Variable, parts: Sequence[Part], *, turned: bool) ->
     count, size = (cast_variable(as_size_variable(n), "float64") for n in (products, points))
     cost = multiply(multiply(size, log2(size + 1.0)), TRANSFORMS)
     ways = (lambda: by_transforms(x, w, parts, turned=turned), lambda: direct(x, w, parts, turned=turned))
-    return cond(greater(count, cost), *ways)  # type: ignore[no-any-return]
+    return cond(greater(count, cost), *ways)
 
 
 WAYS: Final = {"auto": by_cost, "direct": direct, "fft": by_transforms}

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Any, Final
 import tg
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tg import Variable
     from tg_onnx.reading.node import Node
     from tg_onnx.reading.table import Rules
 
-CONVOLUTIONS: Final = {1: tg.nn.conv1d, 2: tg.nn.conv2d, 3: tg.nn.conv3d}
-TRANSPOSES: Final = {1: tg.nn.conv_transpose1d, 2: tg.nn.conv_transpose2d, 3: tg.nn.conv_transpose3d}
+CONVOLUTIONS: Final[dict[int, Callable[..., Variable]]] = {1: tg.nn.conv1d, 2: tg.nn.conv2d, 3: tg.nn.conv3d}
+TRANSPOSES: Final[dict[int, Callable[..., Variable]]] = {
+    1: tg.nn.conv_transpose1d,
+    2: tg.nn.conv_transpose2d,
+    3: tg.nn.conv_transpose3d,
+}
 MOST_AXES: Final = "one to three spatial axes"
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tg_onnx.reading.node import Node
     from tg_onnx.reading.table import Rules
 
-MAXIMA: Final = {1: tg.nn.max_pool1d, 2: tg.nn.max_pool2d, 3: tg.nn.max_pool3d}
-MEANS: Final = {1: tg.nn.avg_pool1d, 2: tg.nn.avg_pool2d, 3: tg.nn.avg_pool3d}
+MAXIMA: Final[dict[int, Callable[..., Variable]]] = {1: tg.nn.max_pool1d, 2: tg.nn.max_pool2d, 3: tg.nn.max_pool3d}
+MEANS: Final[dict[int, Callable[..., Variable]]] = {1: tg.nn.avg_pool1d, 2: tg.nn.avg_pool2d, 3: tg.nn.avg_pool3d}
 
 
 class Windows:
