@@ -33,7 +33,7 @@ GGML := plugins/tg-ggml
 # The distributions: installed here, editable, and built as wheels.
 # Two have environments of their own: PyTensor wants an older Numba, and ggml is compiled when it is installed.
 WORKSPACE := core native $(filter-out $(PYTENSOR) $(GGML),$(sort $(wildcard plugins/*))) conformance
-TOOLS := attrs basedpyright build dask distributed editables furo gguf hatchling hypothesis import-linter ipykernel joblib jupytext latex2mathml mypy myst-parser nbclient onnxruntime optax optree polars pydantic pytest pytest-timeout \
+TOOLS := attrs basedpyright build dask distributed editables furo gguf hatchling hypothesis import-linter ipykernel jedi joblib jupytext latex2mathml mypy myst-parser nbclient onnxruntime optax optree polars pydantic pytest pytest-timeout \
          pytest-xdist ruff sphinx sphinx-copybutton towncrier vulture xarray
 # networks that others trained, in wheels: none of what they run on is installed
 MODELS := magika silero-vad
