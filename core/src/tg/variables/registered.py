@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.errors import InputError, message
+from tg.graph.nodes import Variable
 from tg.graph.op import exact_key
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ def register(kind: type, flatten: Flatten | None, unflatten: Unflatten | None) -
     """
     if not isinstance(kind, type):
         raise InputError(message(f"register: found {kind!r}, needed a class"))
-    if issubclass(kind, dict | list | tuple) or kind.__module__.partition(".")[0] in PLAIN:
+    root = kind.__module__.partition(".")[0]
+    if issubclass(kind, dict | list | tuple | Variable) or (root in PLAIN and root != "tg"):
         raise InputError(message(f"register: found {kind.__name__}, needed a class that is none of tg's or Python's"))
     if flatten is None and unflatten is None:
         own_flatten, own_unflatten = getattr(kind, "tree_flatten", None), getattr(kind, "tree_unflatten", None)
