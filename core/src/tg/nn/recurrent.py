@@ -97,6 +97,19 @@ class GRU(_Recurrent):
 
     _gates = 3
 
+    if TYPE_CHECKING:  # checkers make one of the fields else, as of a dataclass
+
+        def __init__(
+            self,
+            inner: int,
+            width: int,
+            layers: int = 1,
+            *,
+            bias: bool = True,
+            bidirectional: bool = False,
+            axis: int = 0,
+        ) -> None: ...
+
     def __call__(self, x: Any, state: Any = None, *, lengths: Any = None) -> tuple[Variable, Variable]:
         return recurrent.gru(x, state=state, lengths=lengths, **self._weights(), **self._options)
 
@@ -117,6 +130,19 @@ class LSTM(_Recurrent):
     """
 
     _gates = 4
+
+    if TYPE_CHECKING:  # checkers make one of the fields else, as of a dataclass
+
+        def __init__(
+            self,
+            inner: int,
+            width: int,
+            layers: int = 1,
+            *,
+            bias: bool = True,
+            bidirectional: bool = False,
+            axis: int = 0,
+        ) -> None: ...
 
     def __call__(self, x: Any, state: Any = None, *, lengths: Any = None) -> tuple[Variable, tuple[Variable, Variable]]:
         return recurrent.lstm(x, state=state, lengths=lengths, **self._weights(), **self._options)
