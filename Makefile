@@ -44,7 +44,7 @@ PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadgroup
 # nothing is compiled beforehand: Python does it for what is imported, a tenth of what is installed
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install pytensor pytensor-tests ggml demo examples test long lint types style format replay rule-use stub fuzz enumerate nightly mutants conformance conformance-rules sanitize docs gallery wheels smoke bench clean
+.PHONY: help install array-api pytensor pytensor-tests ggml demo examples test long lint types style format replay rule-use stub fuzz enumerate nightly mutants conformance conformance-rules sanitize docs gallery wheels smoke bench clean
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE  # or every process of the tests compiles every module again
 
@@ -101,6 +101,13 @@ MODES ?= TG_PERFORM TG_C TG_NUMBA
 pytensor-tests: $(PYTENSOR_VENV)/installed
 	@test -n '$(SOURCE)' || { echo 'needed SOURCE=/path/to/pytensor: a checkout, see $(PYTENSOR)/peer_tests/README.md'; exit 2; }
 	$(PYTENSOR_VENV)/bin/python $(PYTENSOR)/peer_tests/run.py '$(SOURCE)' $(MODES)
+
+# The array API's own suite on tg.eager, from a checkout of it (SUITE=FOLDER); what fails is on lists, each with its cause.
+BACKENDS ?= perform c numba jax torch mlx
+array-api: $(STAMP)
+	@test -n '$(SUITE)' || { echo 'needed SUITE=/path/to/array-api-tests: a checkout with its submodule'; exit 2; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement '$(SUITE)/requirements.txt'
+	$(BIN)/python tests/array_api/run.py '$(SUITE)' $(BACKENDS)
 
 # ggml is a source distribution: two minutes of a processor, with cmake and ninja.
 $(GGML)/.venv/installed: $(GGML)/pyproject.toml constraints.txt
