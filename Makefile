@@ -56,6 +56,7 @@ help:
 	@echo 'make pytensor     the tests of tg-pytensor, in an environment of its own; PYTENSOR_VERSION=3.0, 3.3'
 	@echo 'make pytensor-tests  the tests of PyTensor itself, with modes of tg as the default: SOURCE=CHECKOUT MODES="TG_PERFORM TG_C"'
 	@echo 'make ggml         the tests of tg-ggml and its conformance, in an environment of its own: ggml is compiled in it'
+	@echo 'make array-api    the suite of the array API on tg.eager: SUITE=CHECKOUT BACKENDS="perform c"'
 	@echo 'make lint         the checks only'
 	@echo 'make format       apply the formatter and the safe fixes of the linter'
 	@echo 'make replay       write down anew what rewriting makes of the corpus in tests/replay: read the diff'
@@ -103,7 +104,6 @@ pytensor-tests: $(PYTENSOR_VENV)/installed
 	$(PYTENSOR_VENV)/bin/python $(PYTENSOR)/peer_tests/run.py '$(SOURCE)' $(MODES)
 
 # The array API's own suite on tg.eager, from a checkout of it (SUITE=FOLDER); what fails is on lists, each with its cause.
-BACKENDS ?= perform c numba jax torch mlx
 array-api: $(STAMP)
 	@test -n '$(SUITE)' || { echo 'needed SUITE=/path/to/array-api-tests: a checkout with its submodule'; exit 2; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement '$(SUITE)/requirements.txt'
