@@ -96,6 +96,38 @@ def test_second_derivatives_of_32_bits(way):
     np.testing.assert_allclose(got, want, rtol=2e-5)
 
 
+READS = {
+    "an embedding": (lambda x, i: tg.take(x, i, 0, mode="clip"), lambda x, i: jnp.take(x, i, 0, mode="clip")),
+    "entries": (
+        lambda x, i: tg.take_along_axis(x, i[:, None], 0, mode="clip"),
+        lambda x, i: jnp.take_along_axis(x, i[:, None], 0, mode="clip"),
+    ),
+    "a sort": (
+        lambda x, i: tg.take(tg.sort(x, 0), i, 0, mode="clip"),
+        lambda x, i: jnp.take(jnp.sort(x, 0), i, 0, mode="clip"),
+    ),
+    "written": (
+        lambda x, i: x.at[tg.clip(i, 0, 2), 0].add(1.0) * x,
+        lambda x, i: x.at[jnp.clip(i, 0, 2), 0].add(1.0) * x,
+    ),
+}
+
+
+@pytest.mark.parametrize("way", ["grad", "value_and_grad in jit", "grad of jit"])
+@pytest.mark.parametrize("read", READS)
+def test_positions_of_64_bits_in_gradients_of_32(read, way):
+    """JAX lowers what a trace had in 64 bits where it has no more than 32: a bound beside positions was cut."""
+    ours, theirs = READS[read]
+    x, i = tg.tensor("x", "float32", (3, 2)), tg.vector("i", dtype="int64")
+    f = compiled([x, i], tg.sum(ours(x, i) ** 2)).traceable()
+    places, point = jnp.array([0, 5, 1]), jnp.array(np.random.default_rng(0).normal(size=(3, 2)), "float32")
+    got = WAYS[way](lambda x: f(x, places))(point)
+    want = WAYS[way](lambda x: jnp.sum(theirs(x, places) ** 2))(point)
+    for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
+        assert a.dtype == np.float32
+        np.testing.assert_allclose(a, b, rtol=2e-6)
+
+
 def test_the_gradient_is_that_of_tg(wide):
     x = tg.vector("x")
     logp = tg.logsumexp(tg.stack([tg.sum(tg.log(x)), tg.max(x) * tg.min(x)])) + tg.sum(tg.gammainc(x, 2 * x))

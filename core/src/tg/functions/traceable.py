@@ -226,7 +226,7 @@ def _has_checks(check: Descriptor) -> InputError:
     loc = getattr(check, "loc", None)
     lines = [("check", f"{check.error}: {PLACE.sub('…', check.text)}")]
     lines += [("created at", f"{loc}:  {loc.source}")] if loc is not None else []
-    hint = 'on_error="nan" gives NaN where a check fails'
+    hint = 'f.traceable(on_error="nan") gives NaN where a check fails'
     text = "traceable: found a check that values decide, which cannot raise in a program that is traced"
     return InputError(message(text, *lines, hint=hint))
 

@@ -174,7 +174,7 @@ def scatter(op: t.Scatter, x: Any, v: Any, *indices: Any) -> Any:
         inserted_window_dims=tuple(sorted(axes)),
         scatter_dims_to_operand_dims=tuple(axes),
     )
-    places, mode = jnp.stack(indices, -1), lax.GatherScatterMode.CLIP
+    places, mode = jnp.stack(indices, -1), lax.GatherScatterMode.PROMISE_IN_BOUNDS  # XLA skips those that are outside
     if op.fn is None:
         return lax.scatter(x, places, v, numbers, mode=mode)
     if x.dtype == bool:
