@@ -18,8 +18,9 @@ ARRAYS = [
     np.array([[np.nan, 1.0], [np.nan, 1.0], [0.0, 1.0]]),
     np.array([[0.0], [-0.0]]),
     np.zeros((0, 2)),
+    np.zeros((2, 0, 3)),
 ]
-PLACES = [(x, axis) for x in ARRAYS for axis in (None, *range(-1, x.ndim)) if x.size or axis in (None, 0)]
+PLACES = [(x, axis) for x in ARRAYS for axis in (None, *range(-1, x.ndim))]
 
 
 @pytest.mark.parametrize(("x", "axis"), PLACES)

@@ -216,7 +216,9 @@ def _is_first(ordered: Variable) -> Variable:
 def _lexicographic(entries: Variable) -> Variable:
     """The positions that sort entries along the first axis by their elements in C order."""
     lengths = entries.shape[1:]
-    if any(not isinstance(n, int) or n == 0 for n in lengths):
+    if any(isinstance(n, int) and n == 0 for n in lengths):  # entries of no elements are equal
+        return cast_variable(iota(entries.shape[0]), "int64")
+    if any(not isinstance(n, int) for n in lengths):
         hint = "tg.specify_shape(x, (None, 3)) states one; x.reshape(-1) has no other axes"
         raise ShapeError(
             message(f"unique: axis: found {entries.type}, needed known lengths behind the axis", hint=hint)
