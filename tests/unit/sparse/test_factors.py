@@ -68,3 +68,16 @@ def test_mistakes_are_told(matrix: Any, error: type[Exception], text: str) -> No
     with pytest.raises(error) as raised:
         tg.sparse.linalg.symbolic(matrix)
     assert text in str(raised.value)
+
+
+@pytest.mark.parametrize("n", [1, 5, 7])
+def test_a_right_side_has_as_many_rows_as_the_matrix(n: int) -> None:
+    factor = tg.sparse.linalg.cholesky(tg.sparse.csr(CHAIN))
+    for side in (np.ones(n), np.ones((n, 2))):
+        with pytest.raises(ShapeError, match="solve: b: axis 0: lengths differ"):
+            factor.solve(side)
+    b = tg.vector("b")
+    f = tg.function([b], factor.solve(b), backend="perform")
+    with pytest.raises(ShapeError, match="solve: b: axis 0: lengths differ"):
+        f(np.ones(n))
+    np.testing.assert_allclose(CHAIN @ f(np.arange(6.0)), np.arange(6.0), atol=1e-13)

@@ -36,6 +36,15 @@ def test_products_on_both_sides_and_of_the_transpose(matrix: Any) -> None:
         np.testing.assert_allclose(result, value, rtol=1e-13)
 
 
+def test_lists_are_leaves_and_lengths_are_at_least_0() -> None:
+    a = tg.sparse.csr([1.0, 2.0], [0, 1], [0, 1, 2], (2, 2))
+    assert len(tg.tree.leaves(a)) == len(tg.tree.leaves(tg.sparse.csr(np.diag([1.0, 2.0]))))
+    with pytest.raises(ShapeError, match=r"csr: shape: found \(0, -3\), needed lengths of at least 0"):
+        tg.sparse.csr([], [], [0], (0, -3))
+    with pytest.raises(InputError, match="coo: found an array of 1 axes, needed a matrix"):
+        tg.sparse.coo(sparse.coo_array(np.ones(3)))
+
+
 def test_operators_of_elements_keep_the_places(matrix: Any) -> None:
     x, column = DRAWS.normal(size=(5, 4)), DRAWS.normal(size=(5, 1))
     for kept, wanted in (

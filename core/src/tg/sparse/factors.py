@@ -9,7 +9,7 @@ from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.ops.creation import ones, zeros
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.linalg.matrices import whether_to_raise
-from tg.ops.shape import expand_dims_at, squeeze
+from tg.ops.shape import expand_dims_at, squeeze, with_lengths
 from tg.ops.sparse_factors import SparseCholesky, SparseInverse, SparseLogDet, SparseSolve
 from tg.sparse.matrices import CSC, CSR, SparseMatrix
 from tg.sparse.symbolic import Symbolic, symbolic
@@ -44,10 +44,14 @@ class Factor:
 
         Shapes:
             b (n) or (n, k) -> x as b
+        Raises:
+            ShapeError: b has another number of rows than the matrix.
         """
         side = as_variable(b)
         if side.type.ndim not in (1, 2):
             raise ShapeError(message(f"solve: found {side.type}, needed a vector or a matrix"))
+        rows = as_variable(self.pattern.order).shape[0]
+        side = with_lengths(side, {-side.type.ndim: rows}, "solve: b")
         (_, side), dtype = promoted([self.values, side])
         values, elements, side = (cast_variable(v, dtype) for v in (self.values, self.elements, side))
         order = as_variable(self.pattern.order)

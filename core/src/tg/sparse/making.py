@@ -56,7 +56,7 @@ def csr(data: Any, indices: Any = None, indptr: Any = None, shape: Any = None) -
     if indices is None:
         return _converted("csr", data)  # type: ignore[no-any-return]
     rows, columns = _shape("csr", indptr, shape)
-    return CSR(data, indices, _pointers("csr", indptr, rows), columns)
+    return CSR(_leaf(data), _leaf(indices), _pointers("csr", _leaf(indptr), rows), columns)
 
 
 def csc(data: Any, indices: Any = None, indptr: Any = None, shape: Any = None) -> CSC:
@@ -77,7 +77,7 @@ def csc(data: Any, indices: Any = None, indptr: Any = None, shape: Any = None) -
     if indices is None:
         return _converted("csc", data)  # type: ignore[no-any-return]
     rows, columns = _shape("csc", indptr, shape)
-    return CSC(data, indices, _pointers("csc", indptr, columns), rows)
+    return CSC(_leaf(data), _leaf(indices), _pointers("csc", _leaf(indptr), columns), rows)
 
 
 def coo(data: Any, row: Any = None, col: Any = None, shape: Any = None) -> COO:
@@ -102,7 +102,7 @@ def coo(data: Any, row: Any = None, col: Any = None, shape: Any = None) -> COO:
     if col is None or shape is None or None in tuple(shape):
         raise InputError(message("coo: found no columns or no shape, needed data, row, col and shape"))
     rows, columns = _pair("coo", shape)
-    return COO(data, row, col, rows, columns)
+    return COO(_leaf(data), _leaf(row), _leaf(col), rows, columns)
 
 
 def from_dense(x: Any, size: Any = None) -> CSR:
@@ -223,7 +223,17 @@ def _converted(what: str, matrix: Any) -> Any:
     return kind(array[row, column][order], minor[order], pointers, other)
 
 
+def _leaf(component: Any) -> Any:
+    """A component that is one leaf of the matrix: of a list an array; an array or a variable as it is."""
+    if not isinstance(component, list | tuple):
+        return component
+    vector = as_variable(component)
+    return vector.data if isinstance(vector, Constant) else vector
+
+
 def _of_scipy(what: str, matrix: Any) -> Any:
+    if len(matrix.shape) != 2:
+        raise InputError(message(f"{what}: found an array of {len(matrix.shape)} axes, needed a matrix"))
     rows, columns = map(int, matrix.shape)
     if what == "coo":
         return COO(matrix.data, matrix.row, matrix.col, rows, columns)
@@ -235,6 +245,8 @@ def _of_scipy(what: str, matrix: Any) -> Any:
 def _pair(what: str, shape: Any) -> tuple[Any, Any]:
     if not isinstance(shape, tuple | list) or len(shape) != 2:
         raise InputError(message(f"{what}: shape: found {short(shape)}, needed (rows, columns)"))
+    if any(isinstance(length, int | np.integer) and length < 0 for length in shape):
+        raise ShapeError(message(f"{what}: shape: found {short(shape)}, needed lengths of at least 0"))
     return shape[0], shape[1]
 
 
