@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import TYPE_CHECKING, Any
 
+import jax
 import jax.numpy as jnp
 import ml_dtypes
 import mlx.core as mx
@@ -91,6 +92,13 @@ def test_missing_values_of_a_column_of_integers_are_nan() -> None:
 REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("categories", lambda: pd.Series(["a", "b"], dtype="category"), "value.cat.codes"),
     ("frame", lambda: pd.DataFrame({"a": [1.0], "b": ["x"]}), "value.select_dtypes('number')"),
+    (
+        "missing numbers",
+        lambda: pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "b": [1.0, 2.0]}),
+        "value.to_numpy('float64', na_value=np.nan)",
+    ),
+    ("missing truth", lambda: pd.Series([True, None], dtype="boolean"), "value.to_numpy('float64', na_value=np.nan)"),
+    ("key", lambda: jax.random.key(0), "jax.random.key_data(value)"),
     ("times", lambda: pd.Series(pd.date_range("2020", periods=2)), "(value - value[0]) / np.timedelta64(1, 's')"),
     ("numpy times", lambda: np.array(["2020-01-01"], "M8[D]"), "(value - value[0]) / np.timedelta64(1, 's')"),
     ("dataset", lambda: xr.Dataset({"a": ("t", [1.0])}), "value.to_dataarray()"),
@@ -106,7 +114,7 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
 @pytest.mark.parametrize(("make", "code"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
 def test_no_array_of_numbers_is_refused_with_code_that_makes_one(make: Callable[[], Any], code: str) -> None:
     value = make()
-    result = eval(code.replace("…", "0"), {"value": value, "np": np, "torch": torch})
+    result = eval(code.replace("…", "0"), {"value": value, "np": np, "torch": torch, "jax": jax})
     x = tg.tensor("x", "complex128", shape=(None,) * np.ndim(result))
     f = tg.function([x], x * 1, backend="perform")
     for use in (tg.constant, f, lambda v: x + v):

@@ -12,7 +12,7 @@ from tg.types.dtypes import DTYPES, can_cast_safely, is_inexact, numpy_dtype
 from tg.types.lengths import LONGEST_GIVEN
 from tg.variables.conversion import NO_ARRAY, is_masked
 from tg.variables.dlpack import as_numpy
-from tg.variables.foreign import array_hint, number_hint
+from tg.variables.foreign import MASKED, array_hint, number_hint
 
 if TYPE_CHECKING:
     from tg.types.tensor_type import TensorType
@@ -127,7 +127,7 @@ def _numeric(value: Any, kind: TensorType, what: str) -> np.ndarray[Any, Any]:
         hint = "a compiled function takes values; expressions go into tg.function"
         raise InputError(message(f"{what}: found the variable {value!r}, needed a value", hint=hint))
     if is_masked(value):
-        raise InputError(message(f"{what}: found a masked array", hint="value.filled(…) is an ordinary one"))
+        raise InputError(message(f"{what}: found a masked array", hint=MASKED))
     try:
         array = as_numpy(value)
     except NO_ARRAY as error:

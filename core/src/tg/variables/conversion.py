@@ -22,7 +22,7 @@ from tg.graph.operators import NAMESPACE
 from tg.types.dtypes import WIDE, dtype_name, is_complex, is_inexact, is_integer, numpy_dtype
 from tg.types.lengths import Length
 from tg.variables.dlpack import as_numpy
-from tg.variables.foreign import array_hint, number_hint
+from tg.variables.foreign import MASKED, array_hint, number_hint
 from tg.variables.structure import short
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
     if isinstance(value, Variable):
         raise InputError(message(f"constant: found the variable {value!r}, needed a value"))
     if is_masked(value):
-        raise InputError(message("constant: found a masked array", hint="value.filled(…) is an ordinary one"))
+        raise InputError(message("constant: found a masked array", hint=MASKED))
     if dtype is None and is_direct():
         dtype = number_dtype(value)
     wanted = None if dtype is None else numpy_dtype(dtype_name(dtype))

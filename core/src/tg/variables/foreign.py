@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 NUMBERS: Final = "numbers, lists of numbers and NumPy arrays of them are arrays"
 ROWS: Final = "rows of one length make an array"
+MASKED: Final = "value.filled(…) is an ordinary one; tg.masked.array(value) keeps the mask"
 
 
 def array_hint(value: Any) -> str:
@@ -52,6 +53,18 @@ def _holds_times(value: Any) -> bool:
     return getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M")
 
 
+def _holds_keys(value: Any) -> bool:
+    return str(getattr(value, "dtype", "")).startswith("key<")
+
+
+def _holds_missing_numbers(value: Any) -> bool:
+    """Whether a frame or a series of pandas has numbers and truth values only, of several dtypes or missing."""
+    if not hasattr(value, "to_numpy") or not hasattr(value, "isna"):
+        return False
+    dtypes = value.dtypes if value.ndim == 2 else [value.dtype]
+    return all(getattr(dtype, "kind", "") in ("b", "i", "u", "f") for dtype in dtypes)
+
+
 # Of the first that applies: whether it does, and the advice
 ADVICE: Final[tuple[tuple[Callable[[Any], bool], str], ...]] = (
     (_is("requires_grad"), "value.detach() is a tensor that NumPy can read"),
@@ -63,12 +76,14 @@ ADVICE: Final[tuple[tuple[Callable[[Any], bool], str], ...]] = (
     (_has_method_that_is_true("is_neg"), "value.resolve_neg() is a tensor that NumPy can read"),
     (_is("is_quantized"), "value.dequantize() is a tensor that NumPy can read"),
     (
-        lambda value: getattr(value, "aval", None) is not None,
+        lambda value: getattr(value, "aval", None) is not None and hasattr(value, "_trace"),
         "a program of JAX, which is being traced here, takes f.traceable() for f",
     ),
+    (_holds_keys, "jax.random.key_data(value) has the numbers of a key"),
     (_has("tocsr", "toarray"), "value.toarray() is dense; tg.sparse.csr takes value.data, value.indices, value.indptr"),
     (_has("data_vars", "to_dataarray"), "value['name'] is an array; value.to_dataarray() has all along one axis"),
     (_has("collect", "collect_schema"), "value.collect() is a frame"),
+    (_holds_missing_numbers, "value.to_numpy('float64', na_value=np.nan) is an array of floats"),
     (_has("select_dtypes"), "value.select_dtypes('number') has the columns of numbers"),
     (
         lambda value: hasattr(value, "cat") and hasattr(value.cat, "codes"),
