@@ -201,3 +201,13 @@ assert tg.tree.leaves({"a": Mine(), "b": 1})[1] == 1
 assert not {"jax", "optree", "attr", "pydantic"} & set(sys.modules)
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize("parts", [5, (1.0, None), ((1.0,),), None])
+def test_what_flatten_gives_is_said_if_it_is_no_pair(parts: Any) -> None:
+    class Odd:
+        pass
+
+    tg.tree.register(Odd, lambda _: parts, lambda *_: Odd())
+    with pytest.raises(InputError, match=r"Odd: flatten gave .*, needed \(parts, rest\)"):
+        tg.tree.leaves(Odd())

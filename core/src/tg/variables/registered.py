@@ -89,7 +89,11 @@ def level(value: Any) -> Level | None:
     """
     kind = type(value)
     if kind in _own:
-        children, rest = _own[kind][0](value)
+        pair: Any = _own[kind][0](value)
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not hasattr(pair[0], "__iter__"):
+            hint = "lambda x: ((x.a, x.b), None) is one"
+            raise InputError(message(f"{kind.__name__}: flatten gave {pair!r}, needed (parts, rest)", hint=hint))
+        children, rest = pair
         return Level(Registered(kind, "tg", rest, _mark(rest, kind)), None, tuple(children))
     if kind.__module__.partition(".")[0] not in PLAIN:
         for registry, take in (("jax.tree_util", _of_jax), ("optree", _of_optree)):
