@@ -20,6 +20,7 @@ D = xr.DataArray(DRAWS.normal(size=(2, 3, 4)), dims=("chain", "group", "obs"))
 PLACES = xr.DataArray([2, 0, 1, 1], dims="obs")
 TABLE = xr.DataArray([[0, 1], [2, 0]], dims=("row", "column"))
 BACKENDS = [one.name for one in tg.backends() if one.is_available and one.name != "loopback"]
+array: Any = tg.dims.Array
 
 
 def own(x: xr.DataArray) -> Any:
@@ -277,3 +278,67 @@ def test_lengths_that_calls_give_agree_or_raise() -> None:
     assert f([1.0, 2.0], [3.0, 4.0]).values.tolist() == [4.0, 6.0]
     with pytest.raises(ShapeError):
         f([1.0, 2.0], [3.0])
+
+
+def test_rows_are_one_leaf_and_arguments() -> None:
+    x = tg.dims.Array([[1.0, 2.0], [3.0, 4.0]], ("row", "column"))
+    assert len(tg.tree.leaves(x)) == 1
+    a = tg.dims.tensor("a", dims=("row", "column"))
+    squares = tg.function([a], (a * a).sum("row"), backend="perform")
+    assert squares(x).values.tolist() == squares([[1.0, 2.0], [3.0, 4.0]]).values.tolist() == [10.0, 20.0]
+
+
+@pytest.mark.parametrize("places", [PLACES, TABLE, xr.DataArray([2, 0], dims="chain"), xr.Variable("chain", [2, 0])])
+def test_positions_of_xarray_have_their_names(places: Any) -> None:
+    wanted = D.isel(group=places)
+    result = tg.function([], own(D).isel(group=places), backend="perform")()
+    assert result.dims == wanted.dims
+    np.testing.assert_array_equal(result.values, wanted.values)
+
+
+def test_conditions_index_the_axis_that_they_name() -> None:
+    compare(lambda d, c: d.isel(obs=c > 0.0, chain=[1]), D, C)
+    x = own(A)
+    with pytest.raises(InputError, match=r"isel: 'obs': found a condition with the names 'obs', 'group'"):
+        _ = x[x > 0.0]
+
+
+def test_limits_of_clip_are_aligned() -> None:
+    compare(lambda d, b: d.clip(b), D, B)
+    compare(lambda d, a, b: d.clip(max=a, min=b), D, A, B)
+    compare(lambda d, c: d.clip(c - 1.0, 0.5), D, C)
+
+
+def test_vmap_takes_arrays_of_xarray() -> None:
+    result = tg.function([], tg.dims.vmap(lambda d, a: (d * a).sum("group"), "obs")(D, A), backend="perform")()
+    wanted = (D * A).sum("group").transpose("obs", "chain")
+    assert result.dims == wanted.dims
+    np.testing.assert_allclose(result.values, wanted.values, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "text"),
+    [
+        (lambda x: array(x.values, None), "found None, needed names in an order"),
+        (lambda x: array(x.values, {"obs", "group"}), "needed names in an order"),
+        (lambda x: x.stack(cell=3), "stack: found 3, needed one of 'obs', 'group'"),
+        (lambda x: x.unstack(obs=["a", "b"]), "unstack: obs: found .'a', 'b'., needed lengths by name"),
+        (lambda x: 1 if x > 0.0 else 0, r"if, and, or, not, while, in: found Array(.|\n)*hint: x.values is a variable"),
+        (
+            lambda x: tg.scan(lambda c, row: (c + row, c), 0.0, x),
+            r"found 1 axes and the names(.|\n)*hint: tg.dims.vmap",
+        ),
+    ],
+)
+def test_mistakes_with_names_say_what_was_given(mistake: Any, text: str) -> None:
+    with pytest.raises((InputError, ShapeError), match=text):
+        mistake(own(A))
+
+
+def test_arguments_that_are_no_arrays_are_refused() -> None:
+    a = tg.dims.tensor("a", dims=("obs", "group"))
+    f = tg.function([a], a * 2.0, backend="perform")
+    for value in ([[1.0, 2.0], [1.0]], xr.Dataset({"a": A})):
+        with pytest.raises(InputError, match="argument 0: found"):
+            f(value)
+    np.testing.assert_array_equal(f(A).values, 2.0 * A.values)

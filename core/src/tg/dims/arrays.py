@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+from collections.abc import Mapping
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, final
 
@@ -15,7 +16,7 @@ import numpy as np
 from tg.dims.indexing import selected
 from tg.dims.names import Dims, Operand, agreeing, aligned, axis_of, distinct, in_order, names_of, ordered, shown
 from tg.errors import BackendUnavailable, InputError, ShapeError, message
-from tg.graph.nodes import Variable
+from tg.graph.nodes import Constant, Variable
 from tg.graph.operators import NAMESPACE as F
 from tg.types.lengths import product
 from tg.variables.conversion import as_variable
@@ -23,7 +24,7 @@ from tg.variables.lifted import Lifted
 from tg.variables.structure import short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from tg.types.lengths import Length
 
@@ -62,11 +63,24 @@ class Array(Lifted):
         stated: Any = self.dims  # one name may be said without a tuple
         names = (stated,) if isinstance(stated, str) else stated
         object.__setattr__(self, "dims", distinct("Array", names))
+        if isinstance(self.values, list | tuple):  # rows are one leaf
+            rows = as_variable(self.values)
+            object.__setattr__(self, "values", rows.data if isinstance(rows, Constant) else rows)
+        self._check()
+
+    def _check(self) -> None:
+        """As many names as axes: a loop or `tg.vmap` that takes entries along an axis leaves the names.
+
+        Raises:
+            ShapeError: there are more, or fewer.
+        """
         axes = self.values.ndim if hasattr(self.values, "ndim") else as_variable(self.values).ndim
         if axes != len(self.dims):
-            raise ShapeError(
-                message(f"dims: Array: found {axes} axes and the names {shown(self.dims)}, needed as many")
+            hint = (
+                "tg.dims.vmap(f, name) maps over a named axis; a loop takes x.values" if axes < len(self.dims) else None
             )
+            text = f"dims: Array: found {axes} axes and the names {shown(self.dims)}, needed as many"
+            raise ShapeError(message(text, hint=hint))
 
     def _applied(self, name: str, *operands: Any) -> Any:
         return apply(getattr(F, name), *operands)
@@ -74,9 +88,9 @@ class Array(Lifted):
     @staticmethod
     def as_argument(value: Any, what: str, dims: Dims) -> Any:
         """An array of xarray, one with its axes in another order, or a plain one, as one of these names."""
-        own = getattr(value, "dims", None)
-        if own is None:
-            return Array(value, dims) if np.ndim(value) == len(dims) else value
+        if not (isinstance(value, Array) or is_named(value)):
+            return Array(value, dims) if _axes(value) == len(dims) else value
+        own = value.dims
         if set(own) != set(dims):
             raise InputError(message(f"{what}: dims: found {shown(own)}, needed {shown(dims)}"))
         return Array(np.transpose(np.asarray(value.values), [own.index(name) for name in dims]), dims)
@@ -86,6 +100,7 @@ class Array(Lifted):
     @property
     def operand(self) -> Operand:
         """The values as a variable, and the names."""
+        self._check()
         return Operand(as_variable(self.values), self.dims)
 
     @property
@@ -241,10 +256,10 @@ class Array(Lifted):
         """Entries by positions along named axes.
 
         Args:
-            indexers: by name an integer, a slice, a vector, or an `Array` of positions, whose names the result has in
-                the place of the axis; also as keywords.
+            indexers: by name an integer, a slice, a vector, or an `Array` of positions or one of xarray, whose names
+                the result has in the place of the axis; also as keywords.
         Raises:
-            InputError: no axis has a name.
+            InputError: no axis has a name, or a condition has other axes than the one that it indexes.
         Example:
             >>> import tg
             >>> a = tg.dims.Array([10.0, 20.0], ("group",))
@@ -256,7 +271,8 @@ class Array(Lifted):
             xarray.DataArray.isel
         """
         chosen = {**(indexers or {}), **by_name}
-        return of(selected(self.operand, {k: v.operand if isinstance(v, Array) else v for k, v in chosen.items()}))
+        is_array = {name: isinstance(index, Array) or is_named(index) for name, index in chosen.items()}
+        return of(selected(self.operand, {k: operand("isel", v) if is_array[k] else v for k, v in chosen.items()}))
 
     def __getitem__(self, index: Any) -> Array:
         if isinstance(index, dict):
@@ -302,18 +318,21 @@ class Array(Lifted):
         """Several axes as one, the last: `x.stack(cell=("row", "column"))`."""
         y = self
         for name, dim in new.items():
-            inner = names_of("stack", list(dim), y.dims)
+            inner = names_of("stack", dim, y.dims)
             rest = tuple(one for one in y.dims if one not in inner)
             value = ordered(y.operand, (*rest, *inner))
             lengths = value.shape
             y = Array(value.reshape((*lengths[: len(rest)], product(lengths[len(rest) :]))), (*rest, name))
         return y
 
-    def unstack(self, **old: Mapping[str, int]) -> Array:
+    def unstack(self, **old: Any) -> Array:
         """One axis as several, the last: `x.unstack(cell={"row": 2, "column": 3})`."""
         y = self
         for name, sizes in old.items():
             axis_of("unstack", name, y.dims)
+            if not isinstance(sizes, Mapping):
+                text = f"dims: unstack: {name}: found {short(sizes)}, needed lengths by name"
+                raise InputError(message(text, hint=f'x.unstack({name}={{"row": 2, "column": -1}})'))
             rest = tuple(one for one in y.dims if one != name)
             value = ordered(y.operand, (*rest, name))
             y = Array(value.reshape((*value.shape[:-1], *sizes.values())), (*rest, *sizes))
@@ -341,6 +360,19 @@ class Array(Lifted):
         return Array(self.operand.value.astype(dtype), self.dims)
 
 
+def is_named(value: Any) -> bool:
+    """Whether a value is a DataArray or a Variable of xarray, which is not imported for this."""
+    return isinstance(getattr(value, "dims", None), tuple) and hasattr(value, "values")
+
+
+def _axes(value: Any) -> int | None:
+    """The number of axes of a plain array; None for what is none, such as rows of several lengths."""
+    try:
+        return np.ndim(value)
+    except (TypeError, ValueError):
+        return None
+
+
 def of(operand: Operand) -> Array:
     """An array of a variable and its names."""
     return Array(operand.value, operand.dims)
@@ -354,7 +386,7 @@ def operand(what: str, value: Any) -> Operand:
     """
     if isinstance(value, Array):
         return value.operand
-    if hasattr(value, "dims") and hasattr(value, "to_dataset"):  # a DataArray, without importing xarray
+    if is_named(value):
         return Operand(as_variable(value.values), distinct(what, value.dims))
     v = as_variable(value)
     if v.type.ndim:
@@ -368,7 +400,7 @@ def apply(f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
 
     Args:
         f: a function of arrays that broadcasts them, and gives an array or a tuple of arrays.
-        options: further arguments of f.
+        options: further arguments of f; arrays with names are aligned too.
     Raises:
         InputError: an array has no names.
         ShapeError: axes of one name have several lengths.
@@ -381,8 +413,11 @@ def apply(f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
         (('obs', 'draw'), (2, 3))
     """
     what = getattr(f, "__name__", None) or getattr(f, "name", "apply")
-    values, dims = aligned(str(what), [operand(str(what), v) for v in operands])
-    result = f(*values, **options)
+    named = [name for name, v in options.items() if isinstance(v, Array) or is_named(v)]
+    arrays = [operand(str(what), v) for v in (*operands, *(options[name] for name in named))]
+    values, dims = aligned(str(what), arrays)
+    n = len(operands)
+    result = f(*values[:n], **options | dict(zip(named, values[n:], strict=True)))
     return tuple(Array(y, dims) for y in result) if isinstance(result, tuple) else Array(result, dims)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tg.dims.names import Dims, Operand, aligned, axis_of, ordered
+from tg.dims.names import Dims, Operand, aligned, axis_of, ordered, shown
 from tg.errors import InputError, message
 from tg.graph.operators import NAMESPACE as F
 from tg.variables.conversion import as_variable
@@ -19,13 +19,29 @@ def selected(x: Operand, indexers: Mapping[str, Any]) -> Operand:
     Args:
         indexers: by name an integer, a slice, a vector of integers or bools, or an `Operand` of positions.
     Raises:
-        InputError: no axis has a name, or what indexes it has more axes.
+        InputError: no axis has a name, or what indexes it has more axes; a condition has other axes than that one.
     """
     for name in indexers:
         axis_of("isel", name, x.dims)
+    indexers = {name: _condition(name, index) for name, index in indexers.items()}
     x = _alone(x, {name: index for name, index in indexers.items() if not isinstance(index, Operand)})
     together = {name: index for name, index in indexers.items() if isinstance(index, Operand)}
     return _together(x, together) if together else x
+
+
+def _condition(name: str, index: Any) -> Any:
+    """A condition with the name of the axis that it indexes as a plain one; anything else as it is.
+
+    Raises:
+        InputError: a condition has other axes.
+    """
+    if not isinstance(index, Operand) or index.value.type.dtype != "bool":
+        return index
+    if index.dims != (name,):
+        hint = "x.where(condition) has x's axes, and NaN where it does not hold"
+        text = f"dims: isel: {name!r}: found a condition with the names {shown(index.dims)}, needed {name!r} alone"
+        raise InputError(message(text, hint=hint))
+    return index.value
 
 
 def _alone(x: Operand, indexers: Mapping[str, Any]) -> Operand:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from tg.dims.arrays import Array, apply, operand
+from tg.dims.arrays import Array, apply, is_named, operand
 from tg.dims.names import agreeing, axis_of, distinct, ordered, shown
 from tg.errors import InputError, message
 from tg.gradient.vmap import vmap as positional
@@ -47,7 +47,7 @@ def from_xarray(x: Any) -> Array:
         >>> tg.dims.from_xarray(xarray.DataArray([1.0, 2.0], dims="obs")).sum("obs").values.eval()
         array(3.)
     """
-    if not (hasattr(x, "dims") and hasattr(x, "to_dataset")):
+    if not is_named(x):
         raise InputError(message(f"dims: from_xarray: found {type(x).__name__}, needed a DataArray"))
     return Array(x.values, distinct("from_xarray", x.dims))
 
@@ -99,7 +99,8 @@ def vmap(f: Callable[..., Any], dim: str) -> Callable[..., Any]:
     f is given arrays without the axis, where they have it; its results have it in front.
 
     Args:
-        f: a function of arrays with names, of any structure, which gives such.
+        f: a function of arrays with names, of any structure, which gives such; of an argument that is one of xarray it
+            is given ours.
     Raises:
         InputError: no argument has the axis.
     Example:
@@ -113,6 +114,7 @@ def vmap(f: Callable[..., Any], dim: str) -> Callable[..., Any]:
     @functools.wraps(f, updated=())
     def mapped(*arguments: Any) -> Any:
         leaves, structure = flatten(arguments, whole=Array)
+        leaves = [from_xarray(leaf) if is_named(leaf) else leaf for leaf in leaves]
         axes = [_axis(leaf, dim) for leaf in leaves]
         if all(axis is None for axis in axes):
             names = sorted({name for leaf in leaves if isinstance(leaf, Array) for name in leaf.dims})

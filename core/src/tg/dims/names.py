@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tg.errors import InputError, ShapeError, message
 from tg.graph.operators import NAMESPACE as F
 from tg.types.lengths import same
+from tg.variables.structure import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -57,7 +58,7 @@ def names_of(what: str, dim: Any, dims: Dims) -> Dims:
     """
     if dim is None or dim is ...:
         return dims
-    names = (dim,) if isinstance(dim, str) or not isinstance(dim, list | tuple | set | frozenset) else tuple(dim)
+    names = tuple(dim) if isinstance(dim, list | tuple | set | frozenset) else (dim,)
     for name in names:
         axis_of(what, name, dims)
     return distinct(what, names)
@@ -67,8 +68,10 @@ def distinct(what: str, names: Iterable[Any]) -> Dims:
     """Names, of which none stands twice.
 
     Raises:
-        InputError: one does, or is no string.
+        InputError: one does, or is no string; they have no order.
     """
+    if isinstance(names, set | frozenset) or not hasattr(names, "__iter__"):
+        raise InputError(message(f"dims: {what}: found {short(names)}, needed names in an order"))
     names = tuple(names)
     for k, name in enumerate(names):
         if not isinstance(name, str):
