@@ -9,7 +9,7 @@ import pytest
 from scipy import special
 
 import tg
-from tg.errors import InputError, ShapeError
+from tg.errors import DtypeError, InputError, RangeError, ShapeError
 
 DRAWS = np.random.default_rng(0)
 VALUES = DRAWS.normal(size=(4, 5))
@@ -215,9 +215,62 @@ def test_errors_say_what_was_given() -> None:
         tg.masked.array(x, [True, True])
     with pytest.raises(InputError, match="to_numpy: found MaskedArray"):
         x.to_numpy()
-    with pytest.raises(ShapeError, match="length: found 1, needed at least 2"):
+    with pytest.raises(ShapeError, match="length: found 1, needed an integer of at least 2"):
         tg.masked.from_ragged([np.ones(2)], length=1)
     with pytest.raises(ShapeError, match="entry 1: found shape"):
         tg.masked.from_ragged([np.ones((2, 3)), np.ones((2, 4))])
     with pytest.raises(AttributeError, match="has no attribute 'frobnicate'"):
         _ = tg.masked.frobnicate
+
+
+def test_arrays_of_numpy_and_plain_ones_are_operands() -> None:
+    other = np.ma.MaskedArray(VALUES[::-1], DRAWS.random((4, 5)) < 0.3)
+    sums, differences, products, powers = of([X + other, other - X, X @ other.T, tg.masked.exp(other)])
+    compare(sums, THEIRS + other)
+    compare(differences, other - THEIRS)
+    compare(products, np.ma.dot(THEIRS, other.T))
+    compare(powers, np.ma.exp(other))
+    compare(of(tg.masked.exp(VALUES)), np.ma.exp(VALUES))
+    compare(of(tg.masked.clip(X, max=other)), np.ma.minimum(THEIRS, other))
+
+
+def test_conditions_may_be_masked() -> None:
+    compare(of(tg.masked.masked_where(X > 0.0, X)), np.ma.masked_where(THEIRS > 0.0, THEIRS))
+    with pytest.raises(ShapeError, match="needed at most 1 axes"):
+        tg.masked.masked_where([[True], [False]], [1.0, 2.0])
+    with pytest.raises(InputError, match=r"if, and, or, not, while, in: found MaskedArray(.|\n)*hint: x.filled"):
+        _ = 1.0 if X > 0.0 else 0.0
+
+
+def test_exponentials_of_integers_are_floats() -> None:
+    x = tg.masked.array([1, 2, 3], [True, False, True])
+    total, shares, logs = tg.function([], [x.logsumexp(), x.softmax(), x.log_softmax()], backend="perform")()
+    np.testing.assert_allclose(total.values, special.logsumexp([1.0, 3.0]), rtol=1e-15)
+    np.testing.assert_allclose(shares.values, special.softmax([1.0, -np.inf, 3.0]), rtol=1e-15)
+    np.testing.assert_allclose(logs.values[[0, 2]], special.log_softmax([1.0, 3.0]), rtol=1e-15)
+
+
+def test_masks_of_entries_stay_in_ragged_batches() -> None:
+    batch = tg.masked.from_ragged(entry for entry in (np.ma.masked_equal([1, 2, 3], 2), [4]))
+    compare(batch, np.ma.MaskedArray([[1, 2, 3], [4, 0, 0]], [[False, True, False], [False, True, True]]))
+
+
+@pytest.mark.parametrize("value", [np.nan, 0.5, 256, -1])
+def test_ragged_batches_are_filled_with_values_of_their_dtype(value: float) -> None:
+    with pytest.raises(RangeError, match=r"fill_value: found .*, needed one that uint8 can hold"):
+        tg.masked.from_ragged([np.ones(2, "uint8")], length=3, fill_value=value)
+    assert tg.masked.from_ragged([np.ones(2, "float32")], length=3, fill_value=value).values.dtype == "float32"
+
+
+def test_lengths_are_integers_as_many_as_the_batch_has() -> None:
+    with pytest.raises(ShapeError, match=r"found 1 lengths for float64\[4, 5\], needed 4"):
+        tg.masked.from_lengths(VALUES, [2])
+    with pytest.raises(DtypeError, match="lengths: found float64"):
+        tg.masked.from_lengths(VALUES, [2.0, 1.0, 0.0, 3.0])
+    with pytest.raises(InputError, match=r"axis: found 1\.0, needed an integer"):
+        tg.masked.from_lengths(VALUES, [2, 1, 0, 3], axis=1.0)  # type: ignore[arg-type]
+    x, n = tg.matrix("x"), tg.vector("n", dtype="int64")
+    f = tg.function([x, n], tg.masked.from_lengths(x, n), backend="perform")
+    with pytest.raises(ShapeError, match="lengths differ: 1 and 4"):
+        f(VALUES, [2])
+    assert f(VALUES, [2, 1, 0, 3]).valid.sum(1).tolist() == [2, 1, 0, 3]

@@ -7,6 +7,7 @@ infinity there reaches a result or a gradient, and the gradient at them is exact
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -53,7 +54,7 @@ class MaskedArray(Lifted):
     @staticmethod
     def as_argument(value: Any, what: str) -> Any:
         """An array of `numpy.ma` as one of these; anything else as it is."""
-        return of_numpy(value) if isinstance(value, np.ma.MaskedArray) else value
+        return _own(value)
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
@@ -196,16 +197,21 @@ class MaskedArray(Lifted):
 
     def logsumexp(self, axis: Any = None, *, keepdims: bool = False) -> MaskedArray:
         """The logarithm of the sum of exponentials of the elements that count."""
-        return self._reduced(F.logsumexp(self.filled(-np.inf), axis, keepdims=keepdims), axis, keepdims)
+        return self._reduced(F.logsumexp(self._exponents(), axis, keepdims=keepdims), axis, keepdims)
 
     def softmax(self, axis: Any = -1) -> MaskedArray:
         """Exponentials of the elements that count, divided by their sum along axes; 0 at the others."""
-        y = F.softmax(self.filled(-np.inf), axis)
+        y = F.softmax(self._exponents(), axis)
         return MaskedArray(F.where(self.valid, y, as_variable(0, y.type.dtype)), self.valid)
 
     def log_softmax(self, axis: Any = -1) -> MaskedArray:
         """The logarithm of `softmax`."""
-        return MaskedArray(F.log_softmax(self.filled(-np.inf), axis), self.valid)
+        return MaskedArray(F.log_softmax(self._exponents(), axis), self.valid)
+
+    def _exponents(self) -> Variable:
+        """The values in a dtype of exponentials, -inf where they do not count."""
+        x = as_variable(self.values)
+        return MaskedArray(x.astype(F.exp(x).type.dtype), self.valid).filled(-np.inf)
 
     # --- along an axis -----------------------------------------------------------------------------------------------
 
@@ -258,6 +264,16 @@ def of_numpy(x: Any) -> MaskedArray:
     return MaskedArray(np.asarray(x.data), ~np.ma.getmaskarray(x))
 
 
+def _own(x: Any) -> Any:
+    """An array of `numpy.ma` as one of these; anything else as it is."""
+    return of_numpy(x) if isinstance(x, np.ma.MaskedArray) else x
+
+
+def _or_ones(x: Any) -> Any:
+    """An operand with ones for elements that do not count."""
+    return x.filled(1) if isinstance(x, MaskedArray) else x
+
+
 def _valid(x: Any) -> Variable:
     """Whether each element of an operand counts."""
     valid: Variable = as_variable(x.valid) if isinstance(x, MaskedArray) else F.ones_like(as_variable(x), dtype="bool")
@@ -270,8 +286,9 @@ def _product(x: Any, y: Any) -> MaskedArray:
     Source:
         numpy.ma.dot
     """
-    values = [v.filled() if isinstance(v, MaskedArray) else as_variable(v) for v in (x, y)]
-    terms = F.matmul(*[F.cast(_valid(v), "int64") for v in (x, y)])
+    pair = [_own(v) for v in (x, y)]
+    values = [v.filled() if isinstance(v, MaskedArray) else as_variable(v) for v in pair]
+    terms = F.matmul(*[F.cast(_valid(v), "int64") for v in pair])
     return MaskedArray(F.matmul(*values), terms > 0)
 
 
@@ -282,6 +299,8 @@ def apply(f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
 
     Args:
         f: a function of arrays that broadcasts them, and gives an array or a tuple of arrays.
+        operands: arrays of these, of `numpy.ma`, or plain ones, of which every element counts.
+        options: further arguments of f; those that are masked are operands too.
     Example:
         >>> import tg
         >>> x = tg.masked.array([1.0, 0.0], [True, False])
@@ -289,12 +308,11 @@ def apply(f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
         >>> y.filled(0.0).eval().round(6).tolist()
         [-2.530558, 0.0]
     """
-    values = [v.filled(1) if isinstance(v, MaskedArray) else v for v in operands]
-    result = f(*values, **options)
-    masks = [as_variable(v.valid) for v in operands if isinstance(v, MaskedArray)]
-    valid = masks[0]
-    for mask in masks[1:]:
-        valid = F.logical_and(valid, mask)
+    arrays = [_own(v) for v in operands]
+    named = {name: _own(v) for name, v in options.items()}
+    result = f(*map(_or_ones, arrays), **{name: _or_ones(v) for name, v in named.items()})
+    masks = [one.valid for one in (*arrays, *named.values()) if isinstance(one, MaskedArray)]
+    valid = functools.reduce(F.logical_and, masks) if masks else F.full((), True)
     if isinstance(result, tuple):
         return tuple(MaskedArray(y, F.broadcast_to(valid, y.shape)) for y in result)
     return MaskedArray(result, F.broadcast_to(valid, result.shape))

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tg.errors import InputError, ShapeError, message
+from tg.errors import DtypeError, InputError, RangeError, ShapeError, message
 from tg.graph.nodes import Variable, as_size_variable
 from tg.graph.operators import NAMESPACE as F
 from tg.masked.arrays import MaskedArray, of_numpy
+from tg.types.dtypes import is_integer
 from tg.types.lengths import maximum, subtract
 from tg.variables.constructors import tensor as variable
-from tg.variables.conversion import as_variable
+from tg.variables.conversion import as_variable, axis_from_end
 from tg.variables.structure import short
 
 if TYPE_CHECKING:
@@ -70,8 +71,12 @@ def tensor(name: str | None = None, dtype: object = None, shape: Any = ()) -> Ma
 
 
 def masked_where(condition: Any, x: Any) -> MaskedArray:
-    """x without the elements at which a condition holds.
+    """x without the elements at which a condition holds, and without those whose condition is masked itself.
 
+    Shapes:
+        condition broadcasts to x (...)
+    Raises:
+        ShapeError: the condition has more axes than x.
     Source:
         numpy.ma.masked_where
     Example:
@@ -79,8 +84,9 @@ def masked_where(condition: Any, x: Any) -> MaskedArray:
         >>> tg.masked.masked_where([True, False], [1.0, 2.0]).filled(9.0).eval()
         array([9., 2.])
     """
-    masked = array(x)
-    return MaskedArray(masked.values, F.logical_and(masked.valid, F.logical_not(condition)))
+    masked, choice = array(x), array(condition)
+    stays = array(masked.values, F.logical_and(choice.valid, F.logical_not(choice.values)))
+    return MaskedArray(masked.values, F.logical_and(masked.valid, stays.valid))
 
 
 def masked_invalid(x: Any) -> MaskedArray:
@@ -154,7 +160,8 @@ def from_lengths(values: Any, lengths: Any, axis: int = 1) -> MaskedArray:
     Shapes:
         values (batch, n, ...), lengths (batch)
     Raises:
-        ShapeError: lengths are no vector, or the axis is the first, or none.
+        ShapeError: lengths are no vector or as many as another batch has, or the axis is the first, or none.
+        DtypeError: lengths are no integers.
     Example:
         >>> import tg
         >>> x = tg.masked.from_lengths([[1.0, 2.0], [3.0, 9.0]], [2, 1])
@@ -162,13 +169,18 @@ def from_lengths(values: Any, lengths: Any, axis: int = 1) -> MaskedArray:
         array([3., 3.])
     """
     x, n = as_variable(values), as_variable(lengths)
-    place = axis + x.type.ndim if axis < 0 else axis
-    if n.type.ndim != 1 or not 0 < place < x.type.ndim:
+    place = x.type.ndim + axis_from_end(axis, x.type.ndim, "masked: from_lengths")
+    if n.type.ndim != 1 or not place:
         text = f"masked: from_lengths: found {n.type} for axis {axis} of {x.type}, needed a vector and an axis behind"
         raise ShapeError(message(text))
-    inside = F.arange(as_size_variable(x.shape[place])) < n[:, None]
+    if not is_integer(n.type.dtype):
+        raise DtypeError(message(f"masked: from_lengths: lengths: found {n.type}, needed integers"))
+    batch = x.shape[0]
+    if isinstance(n.shape[0], int) and isinstance(batch, int) and n.shape[0] != batch:
+        raise ShapeError(message(f"masked: from_lengths: found {n.shape[0]} lengths for {x.type}, needed {batch}"))
+    inside = F.arange(as_size_variable(x.shape[place])) < F.specify_shape(n, (batch,))[:, None]
     before, behind = (1,) * (place - 1), (1,) * (x.type.ndim - place - 1)
-    return array(x, F.reshape(inside, (n.shape[0], *before, x.shape[place], *behind)))
+    return array(x, F.reshape(inside, (batch, *before, x.shape[place], *behind)))
 
 
 def from_ragged(entries: Sequence[Any], length: int | None = None, fill_value: Any = 0) -> MaskedArray:
@@ -177,6 +189,7 @@ def from_ragged(entries: Sequence[Any], length: int | None = None, fill_value: A
     Of arrays of numbers it has arrays of NumPy, which a compiled function takes; of variables it is an expression.
 
     Args:
+        entries: arrays; what is masked in one of `numpy.ma` does not count.
         length: the length that all have then, at least the longest; batches of one length compile once where a backend
             compiles for shapes.
         fill_value: the values behind the end, which do not count.
@@ -185,6 +198,7 @@ def from_ragged(entries: Sequence[Any], length: int | None = None, fill_value: A
     Raises:
         InputError: there is no array.
         ShapeError: an entry is longer than `length`, or other axes differ.
+        RangeError: the dtype of the arrays cannot hold `fill_value`.
     Example:
         >>> import numpy as np, tg
         >>> batch = tg.masked.from_ragged([np.array([1.0, 2.0]), np.array([3.0])])
@@ -193,24 +207,39 @@ def from_ragged(entries: Sequence[Any], length: int | None = None, fill_value: A
         >>> [row.tolist() for row in batch.to_ragged()]
         [[1.0, 2.0], [3.0]]
     """
-    if not len(entries):
+    entries = list(entries)
+    if not entries:
         raise InputError(message("masked: from_ragged: found no array, needed at least one"))
     if any(isinstance(entry, Variable) for entry in entries):
         return _of_variables([as_variable(entry) for entry in entries], length, fill_value)
-    rows = [np.asarray(entry) for entry in entries]
+    rows = [np.ma.asarray(entry) for entry in entries]
     for k, row in enumerate(rows):
         if row.ndim == 0 or row.shape[1:] != rows[0].shape[1:]:
             text = f"masked: from_ragged: entry {k}: found shape {row.shape}, needed (length, *{rows[0].shape[1:]})"
             raise ShapeError(message(text))
     longest = max(len(row) for row in rows)
     n = longest if length is None else length
-    if n < longest:
-        raise ShapeError(message(f"masked: from_ragged: length: found {n}, needed at least {longest}"))
-    values = np.full((len(rows), n, *rows[0].shape[1:]), fill_value, np.result_type(*rows))
+    if not isinstance(n, int | np.integer) or n < longest:
+        raise ShapeError(message(f"masked: from_ragged: length: found {n!r}, needed an integer of at least {longest}"))
+    dtype = np.result_type(*(row.dtype for row in rows))
+    values = np.full((len(rows), n, *rows[0].shape[1:]), _filling(fill_value, dtype), dtype)
     valid = np.zeros(values.shape, bool)
     for k, row in enumerate(rows):
-        values[k, : len(row)], valid[k, : len(row)] = row, True
+        values[k, : len(row)], valid[k, : len(row)] = row.data, ~np.ma.getmaskarray(row)
     return MaskedArray(values, valid)
+
+
+def _filling(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A value in a dtype.
+
+    Raises:
+        RangeError: it is another one there.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        own = np.asarray(value).astype(dtype)
+    if dtype.kind in "biu" and own != value:
+        raise RangeError(message(f"masked: from_ragged: fill_value: found {value!r}, needed one that {dtype} can hold"))
+    return value
 
 
 def _of_variables(rows: list[Variable], length: int | None, fill_value: Any) -> MaskedArray:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+from tg.errors import InputError, message
+from tg.variables.structure import short
 
 if TYPE_CHECKING:
     from typing import Self
@@ -15,10 +18,16 @@ class Lifted(abc.ABC):
     __slots__ = ()
     __array_ufunc__ = None  # an array or a variable beside one leaves the operator to it
     __hash__ = object.__hash__
+    in_place_of_variables: ClassVar[str]
+    """The hint of errors about one where an array belongs."""
 
     @abc.abstractmethod
     def _applied(self, name: str, *operands: Any) -> Any:
         """The function of tg with this name, of operands of which one is self."""
+
+    def __bool__(self) -> NoReturn:  # without it every one is true, `if x == y` too
+        text = f"if, and, or, not, while, in: found {short(self)}, needed a value"
+        raise InputError(message(text, hint=self.in_place_of_variables))
 
     def __add__(self, other: Any) -> Self:
         return self._applied("add", self, other)  # type: ignore[no-any-return]
