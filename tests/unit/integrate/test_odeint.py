@@ -11,6 +11,8 @@ from scipy.linalg import expm
 import tg
 from tg.integrate.methods import METHODS
 
+pytestmark = pytest.mark.sampled(2)
+
 ODEINT = tg.integrate.odeint
 R, Y0 = tg.scalar("r"), tg.scalar("y0")
 T = tg.vector("t")

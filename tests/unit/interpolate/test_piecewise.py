@@ -7,6 +7,8 @@ from scipy import interpolate
 import tg
 from tg import plugin
 
+pytestmark = pytest.mark.sampled(2)
+
 OWN = tg.interpolate
 X, V, Y = tg.vector("x"), tg.vector("v"), tg.matrix("y")
 CONDITIONS = {

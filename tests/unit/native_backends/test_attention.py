@@ -9,6 +9,8 @@ import pytest
 
 import tg
 
+pytestmark = pytest.mark.sampled(2)
+
 attention = tg.nn.scaled_dot_product_attention
 DRAWS = np.random.default_rng(11)
 SEEN = DRAWS.random((2, 1, 130, 150)) < 0.5

@@ -18,6 +18,8 @@ from scipy import special
 
 import tg
 
+pytestmark = pytest.mark.sampled(2)
+
 POINT = np.array([0.3, -1.2, 2.5])
 
 

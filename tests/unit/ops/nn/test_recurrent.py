@@ -10,6 +10,8 @@ import pytest
 import tg
 from tg.errors import DomainError, DtypeError, InputError, OptionError, ShapeError
 
+pytestmark = pytest.mark.sampled(2)
+
 DRAWS = np.random.default_rng(11)
 WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 KINDS: list[tuple[str, str, dict[str, Any]]] = [
