@@ -39,7 +39,10 @@ def _vector(what: str, name: str, value: Any) -> Variable:
 
 
 def _coefficients(what: str, b: Any, a: Any) -> tuple[Variable, Variable]:
-    """Both polynomials in one dtype, as long as each other, divided by the first entry of a."""
+    """Both polynomials in one dtype, divided by the first entry of a: as long as each other, or a of one entry.
+
+    Without feedback no product of zero and a result is added: NaN reaches as many results as b has entries.
+    """
     (b, a), _ = promoted([_vector(what, "b", b), _vector(what, "a", a)])
     work = signal_of(what, b).type.dtype
     b, a = cast_variable(b, work), cast_variable(a, work)
@@ -47,8 +50,13 @@ def _coefficients(what: str, b: Any, a: Any) -> tuple[Variable, Variable]:
     assert n is not None
     assert m is not None
     order = max(n, m)
-    b, a = (concatenate([v, zeros(order - k, dtype=work)]) if k < order else v for v, k in ((b, n), (a, m)))
-    return b / a[0], a / a[0]
+    return _padded(b, order) / a[0], (a if m == 1 else _padded(a, order)) / a[0]
+
+
+def _padded(v: Variable, length: Any) -> Variable:
+    """A vector of static length with zeros behind it."""
+    missing = length - (v.type.shape[0] or 0)
+    return concatenate([v, zeros(missing, dtype=v.type.dtype)]) if missing else v
 
 
 def _sections(what: str, sos: Any) -> Variable:
@@ -77,7 +85,8 @@ def _run(
             result = b[0] * value + (state[0] if order else 0)
             for k in range(order):
                 later = state[k + 1] if k + 1 < order else 0
-                after.append(b[k + 1] * value - a[k + 1] * result + later)
+                feedback = a[k + 1] * result if a.type.shape != (1,) else 0
+                after.append(b[k + 1] * value - feedback + later)
             value = result
         return tuple(after), value
 
@@ -87,21 +96,26 @@ def _run(
 
 
 def _filtered(
-    x: Any, axis: Any, sections: Sequence[tuple[Variable, Variable]], what: str, initial: Any
+    x: Any,
+    axis: Any,
+    sections: Sequence[tuple[Variable, Variable]],
+    what: str,
+    initial: Sequence[Sequence[Variable]],
 ) -> tuple[Variable, list[list[Variable]], int]:
-    """A signal through sections; `initial` gives the states of each, from the shape of a point of the signal."""
+    """A signal through sections; `initial` has the states of each, which broadcast to a point of the signal."""
     v = signal_of(what, x)
     k = axis_from_end(axis, v.type.ndim, what)
     (v, *_), dtype = promoted([v, *(part for pair in sections for part in pair)])
     v = moveaxis(cast_variable(v, dtype), k, 0)
     sections = [(cast_variable(b, dtype), cast_variable(a, dtype)) for b, a in sections]
-    states = [[cast_variable(broadcast_to(s, v.shape[1:]), dtype) for s in state] for state in initial(v[:1] * 0)]
+    states = [[cast_variable(broadcast_to(s, v.shape[1:]), dtype) for s in state] for state in initial]
     y, ends = _run(v, sections, states)
     return moveaxis(y, 0, k), ends, k
 
 
-def _zeros(orders: Sequence[int]) -> Any:
-    return lambda none: [[reshape(none, none.shape[1:])] * order for order in orders]
+def _zeros(orders: Sequence[int]) -> list[list[Variable]]:
+    """States of zeros, of float32, which widens no dtype."""
+    return [[zeros((), dtype="float32")] * order for order in orders]
 
 
 # --- functions ----------------------------------------------------------------------------------------------------
@@ -134,12 +148,13 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     state = as_variable(zi)
     k = axis_from_end(axis, state.type.ndim, "lfilter", "zi")
     moved = moveaxis(with_lengths(state, {k: order}, "lfilter: zi"), k, 0)
-    y, ends, k = _filtered(x, axis, [pair], "lfilter", lambda _: [[moved[j] for j in range(order)]])
+    y, ends, k = _filtered(x, axis, [pair], "lfilter", [[moved[j] for j in range(order)]])
     return y, moveaxis(stack(ends[0]), 0, k) if order else state
 
 
 def _steady(b: Variable, a: Variable) -> Variable:
     """The state of a filter that has had ones for ever: z = (I - A) z + B, summed from the first equation on."""
+    a = _padded(a, b.type.shape[0] or 0)
     rest = b[1:] - a[1:] * b[0]
     first = sum_of(rest) / sum_of(a)
     return cumsum(a)[:-1] * first - concatenate([rest[:1] * 0, cumsum(rest)[:-1]])
@@ -182,7 +197,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     state = as_variable(zi)
     k = axis_from_end(axis, state.type.ndim - 1, "sosfilt", "zi")
     moved = moveaxis(with_lengths(state, {-state.type.ndim: count, k: 2}, "sosfilt: zi"), k, 1)
-    y, ends, k = _filtered(x, axis, pairs, "sosfilt", lambda _: [[moved[j, 0], moved[j, 1]] for j in range(count)])
+    y, ends, k = _filtered(x, axis, pairs, "sosfilt", [[moved[j, 0], moved[j, 1]] for j in range(count)])
     return y, moveaxis(stack([stack(pair) for pair in ends]), 1, k)
 
 
@@ -225,7 +240,7 @@ def _steadily(pair: tuple[Variable, Variable], x: Variable) -> Variable:
     order = (pair[0].type.shape[0] or 1) - 1
     first, steady = x[..., 0], _steady(*pair) if order else pair[0]
     states = [[steady[j] * first for j in range(order)]]
-    return flip(_filtered(x, -1, [pair], "filtfilt", lambda _: states)[0], -1)
+    return flip(_filtered(x, -1, [pair], "filtfilt", states)[0], -1)
 
 
 def _continued(x: Variable, width: int, padtype: str | None) -> Variable:

@@ -110,8 +110,11 @@ def plan_of(
 
     Raises:
         InputError: counts that are no ints, an overlap of a whole segment or a transform of less than a segment.
+        ShapeError: a signal of no points.
     """
     n = x.shape[-1]
+    if type(n) is int and n == 0:
+        raise ShapeError(message(f"{what}: found a signal of 0 points, needed at least 1"))
     is_named = isinstance(window, str | tuple | int | float)
     if nperseg is None:
         whole = None if is_named else as_variable(window).shape[0]

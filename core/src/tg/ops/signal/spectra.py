@@ -108,6 +108,9 @@ def _one_precision(what: str, x: Any, y: Any, axis: Any) -> tuple[Variable, Vari
     if a.type.ndim != b.type.ndim:
         raise ShapeError(message(f"{what}: ranks differ: found {a.type} and {b.type}, needed as many axes"))
     k = axis_from_end(axis, a.type.ndim, what)
+    n, m = a.type.shape[k], b.type.shape[k]
+    if n is not None and m is not None and n != m:
+        raise ShapeError(message(f"{what}: found signals of {n} and of {m} points, needed as many"))
     return moveaxis(a, k, -1), moveaxis(b, k, -1), k
 
 
