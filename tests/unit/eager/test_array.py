@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tg
+from tg.errors import DtypeError
 
 NUMBERS = np.array([[1.5, -2.0, 3.0], [0.5, 4.0, -1.0]])
 BINARY = (
@@ -159,3 +160,15 @@ def test_a_device_is_the_one_of_the_namespace(reference):
         x.to_device("gpu:0")
     with pytest.raises(tg.InputError, match="gpu"):
         reference.ones(2, device="gpu:0")
+
+
+@pytest.mark.parametrize("items", [3j, [3j, 4.0]])
+def test_complex_items_of_real_arrays_are_refused(items):
+    xp = tg.eager("perform")
+    x = xp.asarray([1.0, 2.0, 5.0])
+    with pytest.raises(DtypeError, match=r"assignment: found complex128, needed items for float64(.|\n)*hint: xp.real"):
+        x[:2] = items if type(items) is complex else xp.asarray(items)
+    same(x, np.array([1.0, 2.0, 5.0]))
+    z = xp.asarray([1j, 2.0])
+    z[0] = 3.0
+    same(z, np.array([3.0 + 0j, 2.0]))

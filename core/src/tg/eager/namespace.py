@@ -324,10 +324,18 @@ class Namespace(ModuleType):
         return pattern(value.type.shape) if type(value) is Pending else pattern(x.shape)
 
     def _with_items(self, x: Array, index: Any, value: Any) -> Array:
-        """The array with some items replaced, cast to its dtype."""
+        """The array with some items replaced, cast to its dtype.
+
+        Raises:
+            DtypeError: the items are complex, and the array is not.
+        """
+        items: Any = np.array(value) if type(value) in WEAK else self._array(value)
+        if np.dtype(items.dtype).kind == "c" and np.dtype(x.dtype).kind != "c":
+            hint = "xp.real(value) has no imaginary parts; xp.astype(x, xp.complex128) holds them"
+            raise DtypeError(message(f"assignment: found {items.dtype}, needed items for {x.dtype}", hint=hint))
         if type(value) in WEAK:
-            value = array(self._border.to_native(np.array(value).astype(x.dtype)), self)
-        return self._call("setitem", (x, index, self._array(value)), {})  # type: ignore[no-any-return]
+            items = array(self._border.to_native(items.astype(x.dtype)), self)
+        return self._call("setitem", (x, index, items), {})  # type: ignore[no-any-return]
 
     def _on(self, x: Array, device: str) -> Array:
         """The array on a device: of the namespace of its backend there."""
