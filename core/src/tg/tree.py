@@ -24,7 +24,7 @@ from tg.words import unknown_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-T = TypeVar("T")
+Kind = TypeVar("Kind")
 
 __all__ = ["flatten", "leaves", "map", "map_with_path", "paths", "register", "structure", "to", "unflatten"]
 
@@ -120,10 +120,10 @@ def map_with_path(f: Callable[..., Any], value: Any, *others: Any) -> Any:
 
 
 def register(
-    kind: type[T],
-    flatten: Callable[[T], tuple[Iterable[Any], Any]] | None = None,
-    unflatten: Callable[[Any, tuple[Any, ...]], T] | None = None,
-) -> type[T]:
+    kind: type[Kind],
+    flatten: Callable[[Kind], tuple[Iterable[Any], Any]] | None = None,
+    unflatten: Callable[[Any, tuple[Any, ...]], Kind] | None = None,
+) -> type[Kind]:
     """Let values of a class nest, as inputs and results of functions, carries of loops and arguments of gradients.
 
     Args:

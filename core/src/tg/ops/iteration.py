@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph
 
 
-T = TypeVar("T")
+Xs = TypeVar("Xs")
 R = TypeVar("R")
 Y = TypeVar("Y")
 Ts = TypeVarTuple("Ts")
@@ -248,7 +248,7 @@ def _in_segments(
     return carry, rebuild(iter([concatenate([a, b], 0) for a, b in pairs]))
 
 
-def associative_scan(f: Callable[[T, T], T], xs: T, *, reverse: bool = False) -> T:
+def associative_scan(f: Callable[[Xs, Xs], Xs], xs: Xs, *, reverse: bool = False) -> Xs:
     """All running results of an associative f along the first axis, in about log2(t) rounds over whole arrays.
 
     Args:
