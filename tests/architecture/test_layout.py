@@ -46,6 +46,7 @@ INFRASTRUCTURE = {
     "convolved",
     "lagged_products",
     "segments",
+    "taps",
     "linear_systems",
     "wrapped",
 }

@@ -116,7 +116,7 @@ from tg_conformance.cases.nn import (
     resizing,
 )
 from tg_conformance.cases.random import continuous, counts, gammas, integers, keys, transformed, vectors
-from tg_conformance.cases.signal import convolving, filters, spectra, window_functions
+from tg_conformance.cases.signal import convolving, filters, resampling, spectra, window_functions
 
 if TYPE_CHECKING:
     from tg.plugin.case import Case
@@ -230,6 +230,7 @@ CASES: Final[tuple[Case, ...]] = (
     *integers.CASES,
     *convolving.CASES,
     *filters.CASES,
+    *resampling.CASES,
     *spectra.CASES,
     *window_functions.CASES,
 )

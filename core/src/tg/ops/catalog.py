@@ -120,7 +120,7 @@ from tg.ops.nn import (
     resizing,
 )
 from tg.ops.random import continuous, counts, gammas, integers, keys, transformed, vectors
-from tg.ops.signal import convolving, filters, spectra, window_functions
+from tg.ops.signal import convolving, filters, resampling, spectra, window_functions
 from tg.variables import kinds
 
 if TYPE_CHECKING:
@@ -236,6 +236,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     integers.FAMILY,
     convolving.FAMILY,
     filters.FAMILY,
+    resampling.FAMILY,
     spectra.FAMILY,
     window_functions.FAMILY,
 )

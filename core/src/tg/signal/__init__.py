@@ -16,7 +16,8 @@ from tg.ops.signal.convolving import (
     correlation_lags,
     fftconvolve,
 )
-from tg.ops.signal.filters import filtfilt, lfilter, lfilter_zi, sosfilt
+from tg.ops.signal.filters import filtfilt, lfilter, lfilter_zi, sosfilt, sosfilt_zi, sosfiltfilt
+from tg.ops.signal.resampling import decimate, hilbert, resample, resample_poly, upfirdn
 from tg.ops.signal.spectra import coherence, csd, istft, periodogram, spectrogram, stft, welch
 from tg.ops.signal.window_functions import get_window
 from tg.signal import windows
@@ -30,16 +31,23 @@ __all__ = [
     "correlate2d",
     "correlation_lags",
     "csd",
+    "decimate",
     "fftconvolve",
     "filtfilt",
     "get_window",
+    "hilbert",
     "istft",
     "lfilter",
     "lfilter_zi",
     "periodogram",
+    "resample",
+    "resample_poly",
     "sosfilt",
+    "sosfilt_zi",
+    "sosfiltfilt",
     "spectrogram",
     "stft",
+    "upfirdn",
     "welch",
     "windows",
 ]

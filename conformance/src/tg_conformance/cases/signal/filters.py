@@ -115,15 +115,44 @@ def cascades() -> Iterator[Case]:
         )
 
 
+def sections_there_and_back() -> Iterator[Case]:
+    """Sections forward and backward, one of the first order among them, and the states they begin with."""
+    odd = signal.butter(3, 0.3, output="sos")
+    yield Case(
+        tg.signal.sosfilt_zi, [fixed(SOS)], name="steady states of sections", layouts=("C",),
+        oracle=_double("sosfilt_zi"), condition=terms,
+    )  # fmt: skip
+    for name, sos, options in (
+        ("first order among sections there and back", odd, {"padtype": "even"}),
+        ("few points before sections", SOS, {"padlen": 4, "padtype": "constant"}),
+    ):
+        yield Case(
+            functools.partial(tg.signal.sosfiltfilt, sos, axis=0, **options),
+            [f64(7 if "padlen" in options else 13, 1)],
+            name=name,
+            layouts=("C",),
+            oracle=_double("sosfiltfilt", sos, axis=0, **options),
+            condition=terms,
+            gradient="padlen" in options,
+            analytic="padlen" in options,
+        )
+
+
+def _double(name: str, *first: Any, **options: Any) -> Any:
+    """SciPy's function in double precision, for it has no longer one."""
+    return lambda x: getattr(signal, name)(*first, x.astype(complex if x.dtype.kind == "c" else float), **options)
+
+
 def refused() -> Iterator[Case]:
     """Matrices for coefficients, states of other orders, signals that are too short."""
     x = [f64(5)]
     yield Case(functools.partial(tg.signal.lfilter, np.ones((2, 2)), A), x, name="matrix", raises=ShapeError)
     yield Case(functools.partial(tg.signal.lfilter, B, A, zi=np.ones(3)), x, name="zi", raises=ShapeError)
     yield Case(functools.partial(tg.signal.sosfilt, np.ones((2, 5))), x, name="sos", raises=ShapeError)
+    yield Case(functools.partial(tg.signal.sosfiltfilt, SOS), x, name="short for sections", raises=ShapeError)
     yield Case(functools.partial(tg.signal.filtfilt, B, A), x, name="short", raises=ShapeError)
     yield Case(functools.partial(tg.signal.filtfilt, B, A, padtype="zero"), x, name="padtype", raises=InputError)
     yield Case(functools.partial(tg.signal.filtfilt, B, A, method="gust"), x, name="gust", raises=InputError)
 
 
-CASES: Final = of_family(FAMILY.path, *recurrences(), *cascades(), *refused())
+CASES: Final = of_family(FAMILY.path, *recurrences(), *cascades(), *sections_there_and_back(), *refused())

@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.errors import InputError, ShapeError, message
-from tg.graph.checks import Descriptor
-from tg.graph.nodes import as_size_variable
-from tg.ops.assumptions import required
+from tg.graph.nodes import Constant
 from tg.ops.creation import zeros
 from tg.ops.cumulative import cumsum
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import greater
 from tg.ops.family import Family
 from tg.ops.indexing import flip
 from tg.ops.iteration import scan
 from tg.ops.reduction import sum as sum_of
-from tg.ops.shape import broadcast_to, concatenate, moveaxis, reshape, stack, with_lengths
-from tg.ops.signal.segments import middle, need_count, signal_of
+from tg.ops.shape import broadcast_to, concatenate, moveaxis, stack, with_lengths
+from tg.ops.signal.segments import middle, need_count, signal_of, vector_of, with_points
 from tg.types.lengths import subtract
 from tg.variables.conversion import as_variable, axis_from_end, promoted
 
@@ -26,16 +23,10 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
 
+    Pair = tuple[Variable, Variable]
+
 PADDINGS: Final = ("odd", "even", "constant", None)
 SECTION: Final = 6  # coefficients of a section: three of b, three of a
-
-
-def _vector(what: str, name: str, value: Any) -> Variable:
-    v = as_variable(value)
-    v = reshape(v, (1,)) if not v.type.ndim else v
-    if v.type.ndim != 1 or not v.type.shape[0]:
-        raise ShapeError(message(f"{what}: {name}: found {v.type}, needed a vector of static length, at least 1"))
-    return v
 
 
 def _coefficients(what: str, b: Any, a: Any) -> tuple[Variable, Variable]:
@@ -43,7 +34,7 @@ def _coefficients(what: str, b: Any, a: Any) -> tuple[Variable, Variable]:
 
     Without feedback no product of zero and a result is added: NaN reaches as many results as b has entries.
     """
-    (b, a), _ = promoted([_vector(what, "b", b), _vector(what, "a", a)])
+    (b, a), _ = promoted([vector_of(what, "b", b), vector_of(what, "a", a)])
     work = signal_of(what, b).type.dtype
     b, a = cast_variable(b, work), cast_variable(a, work)
     n, m = b.type.shape[0], a.type.shape[0]
@@ -59,16 +50,18 @@ def _padded(v: Variable, length: Any) -> Variable:
     return concatenate([v, zeros(missing, dtype=v.type.dtype)]) if missing else v
 
 
-def _sections(what: str, sos: Any) -> Variable:
+def _pairs(what: str, sos: Any) -> list[Pair]:
+    """The polynomials of each section, divided by its a[0]."""
     v = as_variable(sos)
     if v.type.ndim != 2 or v.type.shape[1] != SECTION or not v.type.shape[0]:
         raise ShapeError(message(f"{what}: sos: found {v.type}, needed a matrix of {SECTION} columns, its rows known"))
     v = signal_of(what, v)
-    return v / v[:, 3:4]
+    rows = v / v[:, 3:4]
+    return [(rows[j, :3], rows[j, 3:]) for j in range(v.type.shape[0] or 0)]
 
 
 def _run(
-    x: Variable, sections: Sequence[tuple[Variable, Variable]], states: Sequence[Sequence[Variable]]
+    x: Variable, sections: Sequence[Pair], states: Sequence[Sequence[Variable]]
 ) -> tuple[Variable, list[list[Variable]]]:
     """One section behind the other, in the transposed direct form: the results, and the states behind the last point.
 
@@ -98,7 +91,7 @@ def _run(
 def _filtered(
     x: Any,
     axis: Any,
-    sections: Sequence[tuple[Variable, Variable]],
+    sections: Sequence[Pair],
     what: str,
     initial: Sequence[Sequence[Variable]],
 ) -> tuple[Variable, list[list[Variable]], int]:
@@ -188,10 +181,8 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     Source:
         scipy.signal.sosfilt
     """
-    rows = _sections("sosfilt", sos)
-    count = rows.type.shape[0]
-    assert count is not None
-    pairs = [(rows[j, :3], rows[j, 3:]) for j in range(count)]
+    pairs = _pairs("sosfilt", sos)
+    count = len(pairs)
     if zi is None:
         return _filtered(x, axis, pairs, "sosfilt", _zeros([2] * count))[0]
     state = as_variable(zi)
@@ -216,31 +207,86 @@ def filtfilt(
     Source:
         scipy.signal.filtfilt
     """
-    if padtype not in PADDINGS:
-        raise InputError(message(f"filtfilt: padtype: found {padtype!r}, needed one of {PADDINGS}"))
     if method != "pad":
         raise InputError(message(f"filtfilt: method: found {method!r}, needed 'pad'"))
     pair = _coefficients("filtfilt", b, a)
-    order = (pair[0].type.shape[0] or 1) - 1
-    v = signal_of("filtfilt", x)
-    k = axis_from_end(axis, v.type.ndim, "filtfilt")
+    return _there_and_back("filtfilt", [pair], x, axis, padtype, padlen, 3 * (pair[0].type.shape[0] or 1))
+
+
+def sosfilt_zi(sos: Any) -> Variable:
+    """The states with which `sosfilt` of ones gives its limit from the first point on.
+
+    Shapes:
+        sos (sections, 6) -> (sections, 2)
+    Raises:
+        ShapeError: sos is no matrix of six columns, or has an unknown number of rows.
+    Source:
+        scipy.signal.sosfilt_zi
+    """
+    return stack(_steady_states(_pairs("sosfilt_zi", sos)))
+
+
+def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: str | None = "odd", padlen: int | None = None) -> Variable:
+    """A signal through sections of the second order, forward and then backward, which moves no phase.
+
+    Args:
+        sos: a row (b0, b1, b2, a0, a1, a2) for each section.
+        padtype: how the signal goes on at both ends: "odd", "even", "constant" or None.
+        padlen: for so many points. By default three times the number of coefficients of all sections as one filter:
+            2 sections + 1, less the sections of the first order where `sos` has numbers, none where it is a variable.
+    Shapes:
+        x (..., n, ...) -> y (..., n, ...)
+    Raises:
+        InputError: an unknown padtype.
+        ShapeError: sos is no matrix of six columns, or a signal that is not longer than padlen.
+    Source:
+        scipy.signal.sosfiltfilt
+    """
+    pairs = _pairs("sosfiltfilt", sos)
+    taps = 2 * len(pairs) + 1 - _first_orders(as_variable(sos))
+    return _there_and_back("sosfiltfilt", pairs, x, axis, padtype, padlen, 3 * taps)
+
+
+def _first_orders(sos: Variable) -> int:
+    """The number of sections of the first order, as far as it is known before the program runs."""
+    if not isinstance(sos, Constant):
+        return 0
+    values = sos.data
+    return int(min((values[:, 2] == 0).sum(), (values[:, 5] == 0).sum()))
+
+
+def _there_and_back(
+    what: str, pairs: Sequence[Pair], x: Any, axis: Any, padtype: str | None, padlen: int | None, unset: int
+) -> Variable:
+    if padtype not in PADDINGS:
+        raise InputError(message(f"{what}: padtype: found {padtype!r}, needed one of {PADDINGS}"))
+    v = signal_of(what, x)
+    k = axis_from_end(axis, v.type.ndim, what)
     v = moveaxis(v, k, -1)
-    n = v.shape[-1]
-    width = 3 * (order + 1) if padlen is None else need_count("filtfilt", "padlen", padlen, 0)
+    width = unset if padlen is None else need_count(what, "padlen", padlen, 0)
     width = 0 if padtype is None else width
-    count = as_size_variable(n)
-    failure = Descriptor("ShapeError", f"filtfilt: found {{0}} points, needed more than padlen={width}")
-    v = required(v, greater(count, width), (count,), failure)
-    y = _steadily(pair, _steadily(pair, _continued(v, width, padtype)))  # turned round twice
+    v = with_points(what, v, width + 1, f"more than padlen={width}")
+    n = v.shape[-1]
+    y = _steadily(what, pairs, _steadily(what, pairs, _continued(v, width, padtype)))  # turned round twice
     return moveaxis(middle(y, width, n), -1, k)
 
 
-def _steadily(pair: tuple[Variable, Variable], x: Variable) -> Variable:
-    """A signal through a filter that has had its first value for ever, turned round."""
-    order = (pair[0].type.shape[0] or 1) - 1
-    first, steady = x[..., 0], _steady(*pair) if order else pair[0]
-    states = [[steady[j] * first for j in range(order)]]
-    return flip(_filtered(x, -1, [pair], "filtfilt", states)[0], -1)
+def _steady_states(pairs: Sequence[Pair]) -> list[Variable]:
+    """The states of sections that have had ones for ever, each with the limit of the one before."""
+    states = []
+    level: Any = 1.0
+    for b, a in pairs:
+        states.append(_steady(b, a) * level if (b.type.shape[0] or 1) > 1 else b[:0])
+        level = level * sum_of(b) / sum_of(a)
+    return states
+
+
+def _steadily(what: str, pairs: Sequence[Pair], x: Variable) -> Variable:
+    """A signal through sections that have had its first value for ever, turned round."""
+    first = x[..., 0]
+    orders = [(b.type.shape[0] or 1) - 1 for b, _ in pairs]
+    states = [[s[j] * first for j in range(order)] for s, order in zip(_steady_states(pairs), orders, strict=True)]
+    return flip(_filtered(x, -1, pairs, what, states)[0], -1)
 
 
 def _continued(x: Variable, width: int, padtype: str | None) -> Variable:
@@ -258,4 +304,6 @@ def _continued(x: Variable, width: int, padtype: str | None) -> Variable:
     return concatenate([before, x, behind], -1)
 
 
-FAMILY = Family("signal/filters", functions=(lfilter, lfilter_zi, sosfilt, filtfilt), module="signal")
+FAMILY = Family(
+    "signal/filters", functions=(lfilter, lfilter_zi, sosfilt, sosfilt_zi, filtfilt, sosfiltfilt), module="signal"
+)

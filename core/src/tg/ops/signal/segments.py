@@ -11,7 +11,7 @@ from tg.ops.assumptions import required
 from tg.ops.creation import iota, zeros
 from tg.ops.elementwise.arithmetic import multiply
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import greater, greater_equal, where
+from tg.ops.elementwise.comparison import equal, greater, greater_equal, logical_or, where
 from tg.ops.fourier import REAL
 from tg.ops.indexing import slice_axis, take
 from tg.ops.reduction import sum as sum_of
@@ -52,6 +52,26 @@ def signal_of(what: str, x: Any) -> Variable:
     if is_complex(dtype):
         return v
     return cast_variable(v, in_float32(dtype) if is_float(dtype) else float_name(None))
+
+
+def vector_of(what: str, name: str, value: Any) -> Variable:
+    """Coefficients as a vector; a number is one of them.
+
+    Raises:
+        ShapeError: an array that is no vector, or whose length is not known or 0.
+    """
+    v = as_variable(value)
+    v = reshape(v, (1,)) if not v.type.ndim else v
+    if v.type.ndim != 1 or not v.type.shape[0]:
+        raise ShapeError(message(f"{what}: {name}: found {v.type}, needed a vector of static length, at least 1"))
+    return v
+
+
+def with_points(what: str, x: Variable, least: int, needed: str = "") -> Variable:
+    """A signal, of which it is required that its last axis has so many points; `needed` tells it in other words."""
+    n = as_size_variable(x.shape[-1])
+    text = f"{what}: found a signal of {{0}} points, needed {needed or f'at least {least}'}"
+    return required(x, greater_equal(n, least), (n,), Descriptor("ShapeError", text))
 
 
 def like(x: Variable, values: Any) -> Variable:
@@ -178,6 +198,13 @@ def without_trend(what: str, x: Variable, kind: Any) -> Variable:
 def transformed(x: Variable, n: Size, *, onesided: bool) -> Variable:
     """The transform of n points along the last axis, half of it for real segments."""
     return rfft(x, n) if onesided else fft(x, n)
+
+
+def doubled(values: Variable, n: Size) -> Variable:
+    """Half the frequencies of n points, the last axis, with twice the values of those that have a negative one."""
+    k = iota(values.shape[-1])
+    alone = logical_or(equal(k, 0), equal(2 * k, as_size_variable(n)))
+    return values * like(values, where(alone, 1.0, 2.0))
 
 
 def frequencies(x: Variable, n: Size, fs: Any, *, onesided: bool) -> Variable:

@@ -11,7 +11,7 @@ from tg.ops.assumptions import required
 from tg.ops.creation import iota, ones
 from tg.ops.elementwise.arithmetic import absolute, sqrt
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import equal, greater, logical_or, where
+from tg.ops.elementwise.comparison import equal, greater, where
 from tg.ops.elementwise.complex import angle, conjugate, imag, real
 from tg.ops.family import Family
 from tg.ops.fourier import COMPLEX
@@ -22,6 +22,7 @@ from tg.ops.reduction import sum as sum_of
 from tg.ops.shape import broadcast_to, moveaxis
 from tg.ops.signal.segments import (
     Plan,
+    doubled,
     extended,
     frequencies,
     like,
@@ -89,13 +90,6 @@ def _times(x: Variable, plan: Plan, count: Size, fs: Any, *, before: bool = Fals
     return (steps if before else steps + like(x, as_size_variable(plan.points)) / 2) / like(x, fs)
 
 
-def _doubled(values: Variable, n: Size) -> Variable:
-    """Powers at half the frequencies with those of the other half, along the last axis."""
-    k = iota(values.shape[-1])
-    alone = logical_or(equal(k, 0), equal(2 * k, as_size_variable(n)))
-    return values * like(values, where(alone, 1.0, 2.0))
-
-
 def _along(what: str, x: Any, axis: Any) -> tuple[Variable, int]:
     v = signal_of(what, x)
     k = axis_from_end(axis, v.type.ndim, what)
@@ -126,7 +120,7 @@ def _powers(
         values = (real(first) ** 2 + imag(first) ** 2) * scale
     else:
         values = conjugate(first) * _transforms(what, y, plan, detrend, onesided=half) * scale
-    values = _doubled(values, plan.transform) if half else values
+    values = doubled(values, plan.transform) if half else values
     f = frequencies(x, plan.transform, fs, onesided=half)
     return Spectrum(f, _times(x, plan, values.shape[-2], fs), moveaxis(values, -2, -1))
 
