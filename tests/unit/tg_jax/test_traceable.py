@@ -273,7 +273,7 @@ def test_a_check_of_values_is_refused_or_gives_nan(wide):
     text = str(caught.value)
     assert "BoundsError: index … is out of bounds for an axis of length …" in text
     assert "test_traceable.py" in text
-    assert 'hint: on_error="nan"' in text
+    assert 'hint: f.traceable(on_error="nan"' in text
     traced = jax.jit(f.traceable(on_error="nan"))
     found, infinite = traced(POINT, 1)
     np.testing.assert_array_equal(found, POINT[1] * POINT)
