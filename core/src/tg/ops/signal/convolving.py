@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tg.errors import InputError, ShapeError, message
+from tg.errors import ShapeError, message
 from tg.graph.nodes import as_size_variable
 from tg.ops.creation import full, iota
 from tg.ops.elementwise.arithmetic import add as add_values
@@ -25,6 +25,7 @@ from tg.ops.signal.lagged_products import (
     operands_of,
     ordered,
 )
+from tg.ops.signal.segments import need_one_of
 from tg.types.lengths import add, floor_divide, maximum, minimum
 from tg.types.lengths import subtract as subtract_lengths
 from tg.variables.conversion import axes_from_end
@@ -35,12 +36,6 @@ if TYPE_CHECKING:
     from tg.types.lengths import Length
 
     Size = int | Length
-
-
-def _need_one_of(what: str, name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    if value not in allowed:
-        raise InputError(message(f"{what}: {name}: found {value!r}, needed one of {', '.join(map(repr, allowed))}"))
-    return str(value)
 
 
 def _part(mode: str, n: Size, m: Size) -> Part:
@@ -54,8 +49,8 @@ def _part(mode: str, n: Size, m: Size) -> Part:
 
 
 def _products(what: str, in1: Any, in2: Any, mode: str, method: str, *, turned: bool) -> Variable:
-    _need_one_of(what, "mode", mode, MODES)
-    way = WAYS[_need_one_of(what, "method", method, METHODS)]
+    need_one_of(what, "mode", mode, MODES)
+    way = WAYS[need_one_of(what, "method", method, METHODS)]
     x, w, dtype = operands_of(what, in1, in2)
     if mode == "valid":
         x = ordered(what, x, w)
@@ -119,7 +114,7 @@ def correlation_lags(in1_len: Any, in2_len: Any, mode: ConvolutionMode = "full")
     Source:
         scipy.signal.correlation_lags
     """
-    _need_one_of("correlation_lags", "mode", mode, MODES)
+    need_one_of("correlation_lags", "mode", mode, MODES)
     whole = full_length(in1_len, in2_len)
     if mode == "full":
         start, size = subtract_lengths(1, in2_len), whole
@@ -142,7 +137,7 @@ def fftconvolve(in1: Any, in2: Any, mode: ConvolutionMode = "full", axes: Any = 
     Source:
         scipy.signal.fftconvolve
     """
-    _need_one_of("fftconvolve", "mode", mode, MODES)
+    need_one_of("fftconvolve", "mode", mode, MODES)
     x, w, dtype = operands_of("fftconvolve", in1, in2)
     places = range(-x.type.ndim, 0) if axes is None else axes_from_end(axes, x.type.ndim, "fftconvolve")
     if mode == "valid" and axes is None:
@@ -172,8 +167,8 @@ def _continued(x: Variable, axis: int, width: Size, boundary: str, fill: Any) ->
 
 def _of_matrices(what: str, in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any, *, turned: bool) -> Variable:
     """Products of matrices, of which the first goes on beyond its border."""
-    _need_one_of(what, "mode", mode, MODES)
-    _need_one_of(what, "boundary", boundary, BOUNDARIES)
+    need_one_of(what, "mode", mode, MODES)
+    need_one_of(what, "boundary", boundary, BOUNDARIES)
     x, w, dtype = operands_of(what, in1, in2)
     if x.type.ndim != 2:
         raise ShapeError(message(f"{what}: found {x.type}, needed matrices"))

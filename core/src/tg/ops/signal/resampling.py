@@ -24,7 +24,7 @@ from tg.ops.reduction import sum as sum_of
 from tg.ops.shape import moveaxis, with_lengths
 from tg.ops.signal.filters import sosfilt, sosfiltfilt
 from tg.ops.signal.lagged_products import need_real
-from tg.ops.signal.segments import doubled, like, middle, need_count, signal_of, vector_of, with_points
+from tg.ops.signal.segments import doubled, like, middle, need_count, need_one_of, signal_of, vector_of, with_points
 from tg.ops.signal.taps import EXTENSIONS, applied, extended_by
 from tg.ops.signal.window_functions import get_window
 from tg.ops.sized_ops import split_sizes
@@ -53,12 +53,6 @@ DECIMATIONS: Final = ("iir", "fir")
 REACH: Final = 10  # zero crossings of the sinc on each side that a designed filter keeps
 RIPPLE: Final = 0.05  # dB of a decimation's Chebyshev filter
 PASSED: Final = 0.8  # share of the new Nyquist frequency that it passes
-
-
-def _need_one_of(what: str, name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    if value not in allowed:
-        raise InputError(message(f"{what}: {name}: found {value!r}, needed one of {', '.join(map(repr, allowed))}"))
-    return str(value)
 
 
 def _along(what: str, x: Any, axis: Any) -> tuple[Variable, int]:
@@ -124,7 +118,7 @@ def upfirdn(
     """
     need_count("upfirdn", "up", up, 1)
     need_count("upfirdn", "down", down, 1)
-    _need_one_of("upfirdn", "mode", mode, EXTENSIONS)
+    need_one_of("upfirdn", "mode", mode, EXTENSIONS)
     v, k = _along("upfirdn", x, axis)
     taps = signal_of("upfirdn", vector_of("upfirdn", "h", h))
     count = subtract(add(multiply(subtract(v.shape[-1], 1), up), taps.shape[0]), 1)
@@ -178,7 +172,7 @@ def resample_poly(
     """
     need_count("resample_poly", "up", up, 1)
     need_count("resample_poly", "down", down, 1)
-    _need_one_of("resample_poly", "padtype", padtype, (*BACKGROUNDS, *EXTENSIONS))
+    need_one_of("resample_poly", "padtype", padtype, (*BACKGROUNDS, *EXTENSIONS))
     if cval is not None and padtype != "constant":
         raise InputError(message(f"resample_poly: found cval={cval!r} with padtype={padtype!r}, needed 'constant'"))
     v, k = _along("resample_poly", x, axis)
@@ -218,7 +212,7 @@ def decimate(
         scipy.signal.decimate
     """
     need_count("decimate", "q", q, 1)
-    _need_one_of("decimate", "ftype", ftype, DECIMATIONS)
+    need_one_of("decimate", "ftype", ftype, DECIMATIONS)
     order = (8 if ftype == "iir" else 2 * REACH * q) if n is None else need_count("decimate", "n", n, 1)
     v, k = _along("decimate", x, axis)
     if ftype == "iir":
@@ -257,7 +251,7 @@ def resample(x: Any, num: Any, t: Any = None, axis: int = 0, window: Any = None,
     Source:
         scipy.signal.resample
     """
-    _need_one_of("resample", "domain", domain, DOMAINS)
+    need_one_of("resample", "domain", domain, DOMAINS)
     v, k = _along("resample", x, axis)
     n = v.shape[-1]
     (field,), sizes = split_sizes([num])

@@ -34,6 +34,17 @@ if TYPE_CHECKING:
 TRENDS = ("linear", "constant")
 
 
+def need_one_of(what: str, name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
+    """An option's value, if it is one of those allowed.
+
+    Raises:
+        InputError: it is another.
+    """
+    if value not in allowed:
+        raise InputError(message(f"{what}: {name}: found {value!r}, needed one of {', '.join(map(repr, allowed))}"))
+    return value
+
+
 def real_of(dtype: str) -> str:
     """The dtype of real and imaginary parts; of real numbers their own."""
     return REAL.get(dtype, dtype)

@@ -28,6 +28,7 @@ from tg.ops.signal.segments import (
     like,
     middle,
     need_count,
+    need_one_of,
     overlap_added,
     plan_of,
     real_of,
@@ -63,14 +64,9 @@ class Spectrum(NamedTuple):
     values: Variable  # (..., frequencies, segments)
 
 
-def _need(what: str, name: str, value: Any, allowed: tuple[Any, ...]) -> None:
-    if value not in allowed:
-        raise InputError(message(f"{what}: {name}: found {value!r}, needed one of {', '.join(map(repr, allowed))}"))
-
-
 def _scale(what: str, x: Variable, plan: Plan, fs: Any, scaling: str) -> Variable:
     """The factor of squares of transforms."""
-    _need(what, "scaling", scaling, ("density", "spectrum"))
+    need_one_of(what, "scaling", scaling, ("density", "spectrum"))
     w = plan.window
     if scaling == "spectrum":
         return 1 / sum_of(w) ** 2
@@ -127,7 +123,7 @@ def _powers(
 
 def _averaged(what: str, values: Variable, average: str) -> Variable:
     """The average over segments, the last axis."""
-    _need(what, "average", average, AVERAGES)
+    need_one_of(what, "average", average, AVERAGES)
     if average == "mean":
         return mean(values, -1)
     count = values.shape[-1]
@@ -310,8 +306,8 @@ def stft(
     Source:
         scipy.signal.stft
     """
-    _need("stft", "boundary", boundary, ("zeros", None))
-    _need("stft", "scaling", scaling, ("spectrum", "psd"))
+    need_one_of("stft", "boundary", boundary, ("zeros", None))
+    need_one_of("stft", "scaling", scaling, ("spectrum", "psd"))
     v, k = _along("stft", x, axis)
     plan = plan_of("stft", v, window, nperseg, noverlap, nfft)
     before = 0 if boundary is None else floor_divide(plan.points, 2)
@@ -359,7 +355,7 @@ def istft(
     Source:
         scipy.signal.istft
     """
-    _need("istft", "scaling", scaling, ("spectrum", "psd"))
+    need_one_of("istft", "scaling", scaling, ("spectrum", "psd"))
     z = signal_of("istft", Zxx)
     rows, columns = (axis_from_end(k, z.type.ndim, "istft") for k in (freq_axis, time_axis))
     if rows == columns:
@@ -425,7 +421,7 @@ def spectrogram(
     Source:
         scipy.signal.spectrogram
     """
-    _need("spectrogram", "mode", mode, MODES)
+    need_one_of("spectrogram", "mode", mode, MODES)
     v, k = _along("spectrogram", x, axis)
     plan = plan_of("spectrogram", v, window, nperseg, noverlap, nfft, eighth=True)
     if mode == "psd":
