@@ -174,7 +174,9 @@ def scatter(op: t.Scatter, x: Any, v: Any, *indices: Any) -> Any:
         inserted_window_dims=tuple(sorted(axes)),
         scatter_dims_to_operand_dims=tuple(axes),
     )
-    places, mode = jnp.stack(indices, -1), lax.GatherScatterMode.PROMISE_IN_BOUNDS  # XLA skips those that are outside
+    # JAX's own bounds are of 32 bits where the user's program has no more, and it makes them while it lowers.
+    places = jnp.stack([jnp.clip(i, 0, x.shape[k] - 1) for i, k in zip(indices, axes, strict=True)], -1)
+    mode = lax.GatherScatterMode.PROMISE_IN_BOUNDS
     if op.fn is None:
         return lax.scatter(x, places, v, numbers, mode=mode)
     if x.dtype == bool:
