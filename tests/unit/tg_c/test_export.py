@@ -57,6 +57,19 @@ def test_weights_are_a_file_of_safetensors_or_in_the_library(tmp_path):
     assert not (exported(functions.training, tmp_path) / "training.safetensors").exists()
 
 
+@gcc
+@pytest.mark.parametrize("memory", ["arena", "malloc"])
+def test_a_file_that_only_the_state_begins_from_builds_without_warnings(memory, tmp_path):
+    """A run reads no weights then, and has them among its parameters as every run with a file."""
+    x, held = tg.vector("x"), tg.shared(np.arange(3.0), "held")
+    f = tg.function([x], {"total": tg.sum(x) + tg.sum(held)}, updates={held: held * 2}, name="doubling")
+    folder = tg.export(f, tmp_path / "doubling", "c", example=[np.ones(2)], memory=memory, weights="file")
+    assert (
+        run(built(folder, "doubling", tmp_path, "gcc", march=""), folder=folder)
+        == "doubling: gives the golden values\n"
+    )
+
+
 def test_arrays_of_a_file_begin_at_multiples_of_64():
     arrays = {"a": np.arange(3, dtype="float32"), "b": np.array(True), "c": np.ones((2, 5))}
     blob = weights.blob(arrays)

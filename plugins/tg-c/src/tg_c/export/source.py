@@ -279,6 +279,7 @@ def _run(library: Library) -> str:
         "  char *const start = (char *)(((__UINTPTR_TYPE__)arena + 63) & ~(__UINTPTR_TYPE__)63);",
         *([f"  tg_arena memory = {{start + {at}}};"] if library.has_arena else []),
         *(["  (void)start;"] if not library.has_arena and not at else []),
+        *(["  (void)weights;"] if library.has_file and not (one.weights or library.base.arguments) else []),
         f"  {name}_dims({'lengths, ' if one.is_free else ''}dims);",
         f"  const void *const pointers[] = {{{', '.join(pointers) or '0'}}};",
         f"  void *const results[] = {{{', '.join(results) or '0'}}};",
