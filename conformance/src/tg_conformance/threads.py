@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 THREADS: Final = 8
 OFTEN: Final = 0.15  # of the instructions of a rule
 PAUSE: Final = 2e-5  # seconds, in which others run
+PAUSES: Final = 5000  # of a thread; loops of the reference took minutes with one for every few of their instructions
 
 
 def in_threads(
@@ -37,7 +38,7 @@ def in_threads(
     folders = tuple(folders_of(backend))
 
     def work(number: int) -> None:
-        rng = np.random.default_rng(number)
+        rng, pauses = np.random.default_rng(number), 0
 
         def trace(frame: Any, event: str, argument: Any) -> Any:
             if not frame.f_code.co_filename.startswith(folders):
@@ -46,9 +47,15 @@ def in_threads(
             return step
 
         def step(frame: Any, event: str, argument: Any) -> Any:
+            nonlocal pauses
             if rng.random() < OFTEN:
+                pauses += 1
                 time.sleep(PAUSE)
-            return step
+            if pauses < PAUSES:
+                return step
+            sys.settrace(None)
+            frame.f_trace_opcodes = False
+            return None
 
         start.wait()
         sys.settrace(trace)
