@@ -10,7 +10,8 @@ from types import ModuleType
 
 import pytest
 
-pytestmark = pytest.mark.long  # 20 s; examples in pages are run by test_examples.py in every run
+# Examples in pages are run by test_examples.py in every run; the build takes four minutes, ten beside much other work.
+pytestmark = [pytest.mark.long(minutes=4), pytest.mark.timeout(1800)]
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
