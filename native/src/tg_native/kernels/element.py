@@ -26,10 +26,10 @@ class Elementwise:
     `integer` serves signed and unsigned ones, the first argument all that have none. Halves go through float32 and
     `floating`; `half` is for what can be done with them as they are stored. A function whose steps wait for each other
     says how many vectors should go `abreast`. One that is shorter where no operand is above 0 has that as a rule of its
-    own, `of_nonpositive`.
+    own, `of_nonpositive`; `of_shifted` may besides give infinity for any that is above 0.
     """
 
-    __slots__ = ("abreast", "choices", "of_nonpositive")
+    __slots__ = ("abreast", "choices", "of_nonpositive", "of_shifted")
     __name__ = "Elementwise"  # in messages about rules
 
     def __init__(
@@ -45,8 +45,10 @@ class Elementwise:
         complex: Function | None = None,
         abreast: int = 1,
         of_nonpositive: Elementwise | None = None,
+        of_shifted: Elementwise | None = None,
     ) -> None:
         self.of_nonpositive = of_nonpositive
+        self.of_shifted = of_shifted
         self.abreast = abreast
         self.choices = {
             "boolean": boolean or every,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from tg_native.kernels.functions import complex_libm
 from tg_native.kernels.mathematics import KERNELS
-from tg_native.kernels.mathematics.exponential import exp_down
+from tg_native.kernels.mathematics.exponential import exp_down, exp_shifted
 from tg_native.kernels.mathematics.kernel import Kernel
 
 if TYPE_CHECKING:
@@ -63,5 +63,14 @@ def exp_of_nonpositive(x: Lanes) -> Lanes:
     return DOWN.on("exp_down", (x,), inline=body.uses("exp", x.dtype) <= WRITTEN_OUT)
 
 
+def exp_of_shifted(x: Lanes) -> Lanes:
+    """As `exp_of_nonpositive`, and infinite at the latest where the exponential is."""
+    body = x.body
+    if not body.lanes or body.exact:
+        return exp(x)
+    return SHIFTED.on("exp_shifted", (x,), inline=body.uses("exp", x.dtype) <= WRITTEN_OUT)
+
+
 DOWN: Final = Kernel(exp_down, error=1.5)
+SHIFTED: Final = Kernel(exp_shifted, error=1.5)
 exp, log, log1p, sin, cos = (libm_named(name) for name in ("exp", "log", "log1p", "sin", "cos"))

@@ -36,8 +36,8 @@ NEAR_LESS_1: Final[Mapping[str, tuple[float, ...]]] = {
         0.0001984155434329517,
     ),
 }  # fmt: skip
-EXP_RANGE: Final[Mapping[str, tuple[float, float]]] = {"f64": (-746.0, 710.0), "f32": (-104.0, 89.0)}
-"""Below the first number e^x is 0, above the second infinite."""
+EXP_RANGE: Final[Mapping[str, tuple[float, float]]] = {"f64": (-746.0, 710.0), "f32": (-104.5, 89.0)}
+"""Below the first number e^x is 0, and so is half of its nearest power of 2; above the second it is infinite."""
 
 POWERS: Final = (
     1.0, 1.0442737824274138, 1.0905077326652577, 1.1387886347566916, 1.189207115002721, 1.241857812073484,

@@ -43,7 +43,8 @@ ABREAST: Final = 2  # vectors that a chain of steps works on at once
 class ScalarProgram(NamedTuple):
     """Steps over numbered scalars: the operands first; `constants` are those that are known.
 
-    Of `never_positive` values rules are told, which may have a form for them.
+    Of `never_positive` values rules are told, which may have a form for them, and of `shifted` ones, among which those
+    above 0 have an infinite one beside them in a sum (`tg_native.loops.signs`).
     """
 
     dtypes: tuple[str, ...]
@@ -51,6 +52,7 @@ class ScalarProgram(NamedTuple):
     nodes: tuple[Node, ...]
     outputs: tuple[int, ...]
     never_positive: frozenset[int] = frozenset()
+    shifted: frozenset[int] = frozenset()
 
 
 @final
@@ -305,6 +307,8 @@ def step(
     rule = function.rule(node.op)
     if node.inputs and node.inputs[0] in program.never_positive:
         rule = getattr(rule, "of_nonpositive", None) or rule
+    elif node.inputs and node.inputs[0] in program.shifted:
+        rule = getattr(rule, "of_shifted", None) or rule
     result: Any = quotient(node, values, shared) or rule(node.op, operands, program.dtypes[number])
     if result is NotImplemented:
         result = taken(result, node.op, [TensorType(program.dtypes[k]) for k in node.inputs])

@@ -21,7 +21,7 @@ from tg_native.loops.pointwise import NO_INVERSES, abreast, is_long, program_of,
 from tg_native.loops.positions import Scattering, Whole, gathered, last_of, offset, whole, wrapped
 from tg_native.loops.rounds import Rounds
 from tg_native.loops.runs import runs_of
-from tg_native.loops.signs import below_their_maxima
+from tg_native.loops.signs import below_their_maxima, shifted_in_sums
 from tg_native.loops.staging import bounded_by, split
 from tg_native.loops.sums import sums_of
 from tg_native.plan.values import is_zero
@@ -52,7 +52,8 @@ class StageWriter:
         self.nest, self.site, self.kernel, self.body = nest, nest.site, nest.kernel, nest.kernel.body
         self.stage = nest.op.stages[s]
         self.numbered = nest.staging.numbered(s)
-        self.program = program_of(self.stage.program, below_their_maxima(self.stage, nest.staging))
+        program = program_of(self.stage.program, below_their_maxima(self.stage, nest.staging))
+        self.program = program._replace(shifted=shifted_in_sums(s, nest.staging))
         self.axes: Sequence[int | Length] = nest.body if nest.staging.is_inner(s) else ()
         self.inputs = [k for k, t in enumerate(self.stage.program.input_types) if not t.ndim]
         self.varying = {k for k in self.inputs if self._varies(k)}

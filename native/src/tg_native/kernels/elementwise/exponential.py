@@ -10,7 +10,17 @@ from tg.ops.elementwise import exponential as t
 from tg_native.kernels.element import Elementwise
 from tg_native.kernels.functions import fabs
 from tg_native.kernels.lanes import Pair, select
-from tg_native.kernels.libm import complex_named, cos, exp, exp_of_nonpositive, libm_named, log, log1p, sin
+from tg_native.kernels.libm import (
+    complex_named,
+    cos,
+    exp,
+    exp_of_nonpositive,
+    exp_of_shifted,
+    libm_named,
+    log,
+    log1p,
+    sin,
+)
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
@@ -59,7 +69,12 @@ def softplus(x: Lanes) -> Lanes:
 
 
 KERNELS: Final[dict[object, Rule]] = {
-    t.exp: Elementwise(floating=exp, complex=cexp, of_nonpositive=Elementwise(floating=exp_of_nonpositive)),
+    t.exp: Elementwise(
+        floating=exp,
+        complex=cexp,
+        of_nonpositive=Elementwise(floating=exp_of_nonpositive),
+        of_shifted=Elementwise(floating=exp_of_shifted),
+    ),
     t.exp2: Elementwise(floating=libm_named("exp2"), complex=lambda x: cexp(scaled(x, LOG_2))),
     t.expm1: Elementwise(floating=expm1, complex=expm1_complex),
     t.log: Elementwise(floating=log, complex=clog),

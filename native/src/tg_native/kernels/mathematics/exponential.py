@@ -43,8 +43,10 @@ R: Final = {
 }  # fmt: skip
 SQRT_HALF: Final = {"float64": 0.7071067811865476, "float32": 0.7071067690849304}
 EXP2_RANGE: Final = {"float64": (-1076.0, 1025.0), "float32": (-151.0, 129.0)}
-LIFTS: Final = {"float64": 128, "float32": 32}
-"""By how much exponents are raised that may have no normal number: more than a fraction has bits."""
+LIFTS: Final = {"float64": 53, "float32": 24}
+"""By how much exponents are raised: the nearest to the bottom of `EXP_RANGE` becomes that of 0, all others normal."""
+ENDLESS: Final = {"float64": 673.2, "float32": 72.2}
+"""Numbers whose nearest power of 2 is infinite after the shift by `LIFTS`, and so is what is a little more than it."""
 EXPM1_IS_LESS_1: Final = -40.0
 """Below it e^x - 1 is -1 in both formats."""
 PARTS: Final[dict[str, Data]] = {
@@ -150,7 +152,8 @@ def _exp(x: Lanes) -> Lanes:
 def exp_down(x: Lanes) -> Lanes:
     """The exponential of numbers that are not above 0, with the same bits.
 
-    No upper end has to be kept, and after a shift of the exponents by `LIFTS` one factor is a normal number.
+    No upper end has to be kept, and after a shift of the exponents by `LIFTS` one factor serves: a normal number, or 0
+    where x is not above the bottom of the range, so that nothing is asked and no product rounded to 0.
     """
     return by_table(_exp_by_table, _exp_down, x)
 
@@ -158,8 +161,13 @@ def exp_down(x: Lanes) -> Lanes:
 def _exp_down(x: Lanes) -> Lanes:
     bottom, lift = EXP_RANGE[WORDS[x.dtype]][0], LIFTS[x.dtype]
     at = reduced(at_least(x, bottom), FORMATS[x.dtype].power_rounder + lift)
-    factor = select(x < bottom, 0, power(at.t))
+    factor = power(at.t)
     return fma(less_1(at.r, E[WORDS[x.dtype]]), factor, factor) * 2.0**-lift
+
+
+def exp_shifted(x: Lanes) -> Lanes:
+    """The exponential of numbers that are not above 0, with the same bits; of those above `ENDLESS` it is infinite."""
+    return by_table(_exp_by_table, lambda x: _exp_down(at_most(x, ENDLESS[x.dtype])), x)
 
 
 def _exp_by_table(x: Lanes) -> Lanes:
