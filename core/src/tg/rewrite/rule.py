@@ -25,7 +25,7 @@ from tg.types.requirements import equal_here
 from tg.types.substitution import atoms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tg.graph.frozen import FrozenGraph
     from tg.graph.nodes import Apply
@@ -279,6 +279,19 @@ def rule(
         when: a further condition on the captured variables.
     """
     return Equation(name, phase, kind, why, match, replace, dtypes, when)
+
+
+def equations(
+    phase: str,
+    kind: str,
+    rows: Iterable[tuple[str, Callable[..., Any], Callable[..., Any], str]],
+    *,
+    dtypes: frozenset[str] = FLOATING,
+    when: Callable[..., bool] | None = None,
+) -> tuple[Rule, ...]:
+    """Equations of one phase and class, as a table: a row is the name, `match`, `replace` and `why` of a `rule`."""
+    about: dict[str, Any] = {"phase": phase, "kind": kind, "dtypes": dtypes, "when": when}
+    return tuple(rule(name, match=match, replace=replace, why=why, **about) for name, match, replace, why in rows)
 
 
 def cases(

@@ -20,7 +20,7 @@ from tg.ops.elementwise.bitwise import (
 from tg.ops.elementwise.cast import Cast
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT
-from tg.rewrite.rule import INTEGER, node_rule, rule
+from tg.rewrite.rule import INTEGER, equations, node_rule
 from tg.rules.elementwise.arithmetic import is_scalar_constant
 from tg.rules.elementwise.arithmetic.scalars import constant, exact
 from tg.types.dtypes import numpy_dtype
@@ -76,10 +76,7 @@ def _merged_shifts(node: Apply, outputs: Any) -> Any:
 
 
 RULES = (
-    *(
-        rule(name, match=match, replace=replace, phase=CANONICALIZE, kind=EXACT, dtypes=INTEGER, why=why)
-        for name, match, replace, why in EQUATIONS
-    ),
+    *equations(CANONICALIZE, EXACT, EQUATIONS, dtypes=INTEGER),
     node_rule(
         "bits_of_two_masks",
         keys=MASKS,

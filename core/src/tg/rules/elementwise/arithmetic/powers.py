@@ -13,7 +13,7 @@ from tg.ops.elementwise.comparison import equal, where
 from tg.ops.elementwise.exponential import exp2
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SPECIALIZE
-from tg.rewrite.rule import FLOATING, INTEGER, cases, node_rule, rule
+from tg.rewrite.rule import FLOATING, INTEGER, cases, equations, node_rule, rule
 from tg.rules.elementwise.arithmetic.analysis import (
     REAL,
     is_nonnegative,
@@ -156,23 +156,14 @@ def _exact_power_minus_half(x: Any) -> Variable:
 
 
 RULES = (
-    rule(
-        "power_zero",
-        match=lambda x: x**0,
-        replace=lambda x: 1,
-        phase=CANONICALIZE,
-        kind=EXACT,
+    *equations(
+        CANONICALIZE,
+        EXACT,
+        (
+            ("power_zero", lambda x: x**0, lambda x: 1, "x**0 is 1 for every x, NaN included."),
+            ("power_one", lambda x: x**1, lambda x: x, "x**1 is x."),
+        ),
         dtypes=REAL,
-        why="x**0 is 1 for every x, NaN included.",
-    ),
-    rule(
-        "power_one",
-        match=lambda x: x**1,
-        replace=lambda x: x,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=REAL,
-        why="x**1 is x.",
     ),
     node_rule(
         "one_to_power",
@@ -283,23 +274,14 @@ RULES = (
         example=lambda x: x**3,
         below=(Constant,),
     ),
-    rule(
-        "square_of_negative",
-        match=lambda x: square(-x),
-        replace=square,
-        phase=CANONICALIZE,
-        kind=EXACT,
+    *equations(
+        CANONICALIZE,
+        EXACT,
+        (
+            ("square_of_negative", lambda x: square(-x), square, "A square has no sign."),
+            ("square_of_absolute", lambda x: square(absolute(x)), square, "A square has no sign."),
+        ),
         dtypes=REAL,
-        why="A square has no sign.",
-    ),
-    rule(
-        "square_of_absolute",
-        match=lambda x: square(absolute(x)),
-        replace=square,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=REAL,
-        why="A square has no sign.",
     ),
     rule(
         "root_of_square",
@@ -317,20 +299,12 @@ RULES = (
         kind={is_nonnegative: REASSOCIATES, FLOATING: NAN_UNSAFE},
         why="What is not below 0 has a root; NaN where x is below 0.",
     ),
-    rule(
-        "cube_of_cube_root",
-        match=lambda x: cbrt(x) ** 3,
-        replace=lambda x: x,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="Every number has one real cube root.",
-    ),
-    rule(
-        "cube_root_of_cube",
-        match=lambda x: cbrt(x**3),
-        replace=lambda x: x,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="Every number has one real cube root.",
+    *equations(
+        CANONICALIZE,
+        REASSOCIATES,
+        (
+            ("cube_of_cube_root", lambda x: cbrt(x) ** 3, lambda x: x, "Every number has one real cube root."),
+            ("cube_root_of_cube", lambda x: cbrt(x**3), lambda x: x, "Every number has one real cube root."),
+        ),
     ),
 )

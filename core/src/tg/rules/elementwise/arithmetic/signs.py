@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tg.graph.facts import holds
 from tg.ops.elementwise.arithmetic import absolute, divide, hypot, multiply, negative, sign
 from tg.rewrite.phases import CANONICALIZE, EXACT, SIGNED_ZERO
-from tg.rewrite.rule import FLOATING, node_rule, rule
+from tg.rewrite.rule import FLOATING, equations, node_rule, rule
 from tg.rules.elementwise.arithmetic.analysis import (
     REAL,
     SIGNED,
@@ -116,36 +116,14 @@ RULES = (
         example=lambda x: absolute(x * -3),
         below=(multiply, divide),
     ),
-    rule(
-        "hypot_of_negative",
-        match=lambda x, y: hypot(-x, y),
-        replace=hypot,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="A length has no sign.",
-    ),
-    rule(
-        "hypot_with_negative",
-        match=lambda x, y: hypot(x, -y),
-        replace=hypot,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="A length has no sign.",
-    ),
-    rule(
-        "hypot_with_zero",
-        match=lambda x: hypot(x, 0),
-        replace=absolute,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The length of what lies along one axis.",
-    ),
-    rule(
-        "hypot_of_zero",
-        match=lambda x: hypot(0, x),
-        replace=absolute,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The length of what lies along one axis.",
+    *equations(
+        CANONICALIZE,
+        EXACT,
+        (
+            ("hypot_of_negative", lambda x, y: hypot(-x, y), hypot, "A length has no sign."),
+            ("hypot_with_negative", lambda x, y: hypot(x, -y), hypot, "A length has no sign."),
+            ("hypot_with_zero", lambda x: hypot(x, 0), absolute, "The length of what lies along one axis."),
+            ("hypot_of_zero", lambda x: hypot(0, x), absolute, "The length of what lies along one axis."),
+        ),
     ),
 )

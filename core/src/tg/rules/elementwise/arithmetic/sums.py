@@ -14,7 +14,7 @@ from tg.ops.elementwise.arithmetic import add, negative, subtract
 from tg.ops.elementwise.cast import cast_variable
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO
-from tg.rewrite.rule import FLOATING, INTEGER, cases, node_rule, rule
+from tg.rewrite.rule import FLOATING, INTEGER, cases, equations, node_rule, rule
 from tg.rules.elementwise.arithmetic.analysis import (
     REAL,
     SIGNED,
@@ -179,23 +179,14 @@ RULES = (
         kind={INTEGER: EXACT, is_finite: EXACT, FLOATING: NAN_UNSAFE},
         why="The difference of a finite number and itself is 0; NaN where x is NaN or infinite.",
     ),
-    rule(
-        "subtract_negative",
-        match=lambda x, y: x - (-y),
-        replace=lambda x, y: x + y,
-        phase=CANONICALIZE,
-        kind=EXACT,
+    *equations(
+        CANONICALIZE,
+        EXACT,
+        (
+            ("subtract_negative", lambda x, y: x - (-y), lambda x, y: x + y, "x - (-y) is x + y, bit for bit."),
+            ("add_negative", lambda x, y: x + (-y), lambda x, y: x - y, "x + (-y) is x - y, bit for bit."),
+        ),
         dtypes=REAL,
-        why="x - (-y) is x + y, bit for bit.",
-    ),
-    rule(
-        "add_negative",
-        match=lambda x, y: x + (-y),
-        replace=lambda x, y: x - y,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        dtypes=REAL,
-        why="x + (-y) is x - y, bit for bit.",
     ),
     *cases(
         "negative_of_difference",

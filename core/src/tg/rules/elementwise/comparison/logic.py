@@ -25,7 +25,7 @@ from tg.ops.elementwise.comparison import (
     not_equal,
 )
 from tg.rewrite.phases import CANONICALIZE, EXACT
-from tg.rewrite.rule import ANY, FLOATING, INEXACT, INTEGER, node_rule, rule
+from tg.rewrite.rule import ANY, FLOATING, INEXACT, INTEGER, equations, node_rule, rule
 from tg.rules.elementwise.arithmetic import is_scalar_constant
 
 if TYPE_CHECKING:
@@ -146,10 +146,7 @@ def _disjunction(fn: Any) -> Any:
 
 
 RULES = (
-    *(
-        rule(name, match=match, replace=replace, phase=CANONICALIZE, kind=EXACT, dtypes=BOOL, why=why)
-        for name, match, replace, why in EQUATIONS
-    ),
+    *equations(CANONICALIZE, EXACT, EQUATIONS, dtypes=BOOL),
     rule(
         "not_equal_from_not",
         match=lambda x, y: logical_not(equal(x, y)),

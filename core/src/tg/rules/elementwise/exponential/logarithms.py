@@ -39,7 +39,7 @@ from tg.ops.elementwise.exponential import (
 from tg.ops.elementwise.trigonometric import cosh, log_cosh, log_of_cosh, sech, sinh
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, DIFFERENTIATE, NAN_UNSAFE, REASSOCIATES, SPECIALIZE, STABILIZE
-from tg.rewrite.rule import node_rule, rule
+from tg.rewrite.rule import equations, node_rule, rule
 from tg.rules.elementwise.exponential.terms import (
     is_number,
     log_of_sum,
@@ -276,20 +276,14 @@ RULES = (
         example=lambda x: log(1 / x),
         below=(divide,),
     ),
-    *(
-        rule(
-            name,
-            match=match,
-            replace=replace,
-            phase=CANONICALIZE,
-            kind=NAN_UNSAFE,
-            why=why,
-        )
-        for name, match, replace, why in (
+    *equations(
+        CANONICALIZE,
+        NAN_UNSAFE,
+        (
             ("log_of_exp", lambda x: log(exp(x)), lambda x: x, OVERFLOWS),
             ("log1p_of_expm1", lambda x: log1p(expm1(x)), lambda x: x, OVERFLOWS),
             ("exp_of_log", lambda x: exp(log(x)), lambda x: x, "NaN where x is below 0."),
-        )
+        ),
     ),
 )
 

@@ -12,7 +12,7 @@ from tg.ops.elementwise.exponential import exp, expm1, log, log1mexp, log1p, sig
 from tg.ops.elementwise.trigonometric import cosh, sinh, tanh
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import DIFFERENTIATE, REASSOCIATES, SPECIALIZE, STABILIZE
-from tg.rewrite.rule import node_rule, rule
+from tg.rewrite.rule import equations, node_rule, rule
 from tg.types.dtypes import is_float
 
 if TYPE_CHECKING:
@@ -209,10 +209,7 @@ def _are_opposite(x: Variable, y: Variable) -> bool:
 
 
 RULES = (
-    *(
-        rule(name, match=match, replace=replace, phase=STABILIZE, kind=REASSOCIATES, why=why)
-        for name, match, replace, why in FORMS
-    ),
+    *equations(STABILIZE, REASSOCIATES, FORMS),
     rule(
         "product_with_sigmoid",
         match=lambda x, y: y / (1 + exp(x)),
