@@ -15,6 +15,7 @@ from tg.ops.creation import zeros_like
 from tg.ops.elementwise.cast import cast_variable
 from tg.types.dtypes import is_complex, is_float, is_inexact
 from tg.variables.conversion import as_variable
+from tg.variables.lifted import Lifted
 from tg.variables.structure import flatten, hint_of
 
 if TYPE_CHECKING:
@@ -40,9 +41,19 @@ def wanted(wrt: Any, what: str) -> tuple[list[Variable], Structure]:
             hint = hint_of(v, "x = tg.vector() is a variable; a function of it is called with values")
             raise InputError(message(text, hint=hint))
         if not is_inexact(v.type.dtype):
-            hint = "derivatives are with respect to floats; a cast of one gives integers where they are needed"
+            hint = _hint_of_part(wrt, v) or (
+                "derivatives are with respect to floats; a cast of one gives integers where they are needed"
+            )
             raise NotDifferentiable(message(f"{what}: wrt: found {v!r}, needed a floating dtype", hint=hint))
     return leaves, structure
+
+
+def _hint_of_part(wrt: Any, v: Variable) -> str | None:
+    """The hint about a variable that is part of a masked array or the like; None of any other."""
+    for one in flatten(wrt, whole=Lifted)[0]:
+        if isinstance(one, Lifted) and any(part is v for part in flatten(one)[0]):
+            return one.in_place_of_wrt or None
+    return None
 
 
 def _brief(value: Any) -> str:

@@ -21,6 +21,7 @@ from tg.masked.making import (
     tensor,
     where,
 )
+from tg.masked.ordering import argsort, average, median, sort
 from tg.ops.catalog import NAMES
 from tg.variables.applied import elementwise
 from tg.words import unknown_in
@@ -28,12 +29,16 @@ from tg.words import unknown_in
 __all__ = [
     "MaskedArray",
     "apply",
+    "argsort",
     "array",
+    "average",
     "concatenate",
     "from_lengths",
     "from_ragged",
     "masked_invalid",
     "masked_where",
+    "median",
+    "sort",
     "stack",
     "tensor",
     "where",

@@ -16,7 +16,9 @@ from tg.errors import InputError, ShapeError, message
 from tg.graph.nodes import Variable
 from tg.graph.operators import NAMESPACE as F
 from tg.masked.extremes import least, most
-from tg.variables.conversion import as_variable
+from tg.ops.statistics import as_floating, weights_beside
+from tg.types.dtypes import in_float32
+from tg.variables.conversion import as_variable, promoted
 from tg.variables.lifted import Lifted
 from tg.variables.structure import short
 
@@ -47,6 +49,7 @@ class MaskedArray(Lifted):
     valid: Any
 
     in_place_of_variables = "x.filled(0.0) is an array; tg.masked.exp(x) and the like keep the mask"
+    in_place_of_wrt = "tg.grad(cost, x.values): the gradient is 0 where nothing counts"
 
     def _applied(self, name: str, *operands: Any) -> Any:
         return apply(getattr(F, name), *operands)
@@ -182,6 +185,40 @@ class MaskedArray(Lifted):
         """The greatest less the least of the elements that count."""
         return self.max(axis, keepdims=keepdims) - self.min(axis, keepdims=keepdims)
 
+    def median(self, axis: Any = None, *, keepdims: bool = False) -> MaskedArray:
+        """The middle one of the elements that count, the mean of two where their number is even."""
+        x = as_floating(self.values)
+        present = MaskedArray(x, self.valid)
+        has_nan = F.any(F.isnan(present.filled()), axis, keepdims=keepdims)
+        y = F.nanmedian(present.filled(np.nan), axis, keepdims=keepdims)
+        return self._reduced(F.where(has_nan, as_variable(np.nan, y.type.dtype), y), axis, keepdims)
+
+    def average(self, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
+        """The mean with weights of the elements that count; it counts where the sum of their weights is not 0.
+
+        Args:
+            weights: of the shape of the array, or of its lengths along `axis`, masked or not; all equal by default.
+            returned: whether the sums of the weights come too.
+        Raises:
+            ShapeError: weights have another rank than the array and than `axis` names, or another length.
+        """
+        if weights is None:
+            y = self.mean(axis, keepdims=keepdims)
+            count = F.cast(self.count(axis, keepdims=keepdims), y.dtype)
+            return (y, MaskedArray(count, y.valid)) if returned else y
+        x, w = as_variable(self.values), _own(weights)
+        beside = functools.partial(weights_beside, x, axis, what="average")
+        factors = beside(as_variable(w.values if isinstance(w, MaskedArray) else w))
+        both = F.logical_and(self.valid, beside(_valid(w)))
+        pair, dtype = promoted([as_floating(x), as_floating(factors)])
+        values, shares = (MaskedArray(F.cast(v, in_float32(dtype)), both).filled() for v in pair)
+        scale = F.sum(shares, axis, keepdims=keepdims)
+        counts = F.not_equal(scale, 0)
+        total = F.sum(values * shares, axis, keepdims=keepdims)
+        y = MaskedArray(F.cast(total / F.where(counts, scale, F.ones_like(scale)), dtype), counts)
+        sums = MaskedArray(F.cast(scale, dtype), F.any(both, axis, keepdims=keepdims))
+        return (y, sums) if returned else y
+
     def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Variable:
         """Position of the greatest of the elements that count, or of the first NaN among them; 0 where none counts."""
         return self._first(self.max(axis, keepdims=True), axis, keepdims)
@@ -225,6 +262,23 @@ class MaskedArray(Lifted):
 
     def _along(self, axis: int | None) -> Any:
         return F.ravel(self.valid) if axis is None else self.valid
+
+    def argsort(self, axis: int | None = -1, *, endwith: bool = True) -> Variable:
+        """Positions that sort the elements that count: stable, NaN last.
+
+        Args:
+            axis: None for the elements in C order.
+            endwith: whether those that do not count stand behind the others, or before them.
+        """
+        line = self if axis is not None else self.reshape(-1)
+        first = F.logical_not(line.valid) if endwith else line.valid
+        return F.lexsort((line.filled(), first), -1 if axis is None else axis)  # type: ignore[no-any-return]
+
+    def sort(self, axis: int | None = -1, *, endwith: bool = True) -> MaskedArray:
+        """The elements that count in ascending order, NaN last; `axis` and `endwith` as for `argsort`."""
+        line, k = (self, axis) if axis is not None else (self.reshape(-1), -1)
+        order = line.argsort(k, endwith=endwith)
+        return MaskedArray(line.filled(), line.valid)._moved(lambda v: F.take_along_axis(v, order, k))
 
     # --- places ------------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,8 @@ class Lifted(abc.ABC):
     __hash__ = object.__hash__
     in_place_of_variables: ClassVar[str]
     """The hint of errors about one where an array belongs."""
+    in_place_of_wrt: ClassVar[str] = ""
+    """The hint of errors about one that derivatives are asked for, of which a part is no float."""
 
     @abc.abstractmethod
     def _applied(self, name: str, *operands: Any) -> Any:
