@@ -9,7 +9,6 @@ import pytest
 
 import tg
 from tg import plugin
-from tg.functions.backends import is_double
 from tg.functions.verdict import REFUSALS
 from tg_conformance.case import Item, all_cases, variants
 from tg_conformance.program import Program
@@ -24,7 +23,7 @@ def items() -> dict[str, Item]:
 
 
 def pairs() -> list[object]:
-    names = [one.name for one in tg.backends() if one.is_available and not is_double(one)]
+    names = [one.name for one in tg.backends() if one.is_available]
     return [
         pytest.param(name, item, marks=pytest.mark.xdist_group(f"verdicts of {name}"), id=f"{name}-{item}")
         for item in sorted(items())

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import tg
+from tg import plugin
 
-BACKENDS = sorted(b.name for b in tg.backends() if b.is_available)
+BACKENDS = sorted(b.name for b in plugin.registry().backends() if b.is_available)
 
 
 @pytest.fixture(params=BACKENDS)

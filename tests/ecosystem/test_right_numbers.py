@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import tg
+from tg import plugin
 
-BACKENDS = sorted(b.name for b in tg.backends() if b.is_available)
+BACKENDS = sorted(b.name for b in plugin.registry().backends() if b.is_available)
 WAYS = [*((name, "default") for name in BACKENDS), ("perform", "strict"), ("perform", "off")]
 IDS = [f"{name}-{mode}" for name, mode in WAYS]
 U, Y, S = np.array([0.1, 0.2]), np.array([3.0, 5.0]), np.array([2.0, 4.0])

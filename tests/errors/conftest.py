@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tg
+from tg import plugin
 from tg.functions.shared import Shared
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from tg.functions.compiled import Function
 
-BACKENDS = sorted(b.name for b in tg.backends() if b.is_available)
+BACKENDS = sorted(b.name for b in plugin.registry().backends() if b.is_available)
 MARK = "# here"
 LINES = 10  # within so many lines stands what the user has to know
 

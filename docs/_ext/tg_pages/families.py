@@ -6,7 +6,6 @@ import contextlib
 import importlib
 from typing import TYPE_CHECKING
 
-import tg
 from tg import plugin
 from tg_pages import function_pages
 from tg_pages.docstring import cell, entry, escaped, myst, sentence, table
@@ -66,7 +65,7 @@ def about(family: Family) -> str:
 
 def links(family: Family) -> list[str]:
     """Links to what the family adds to the namespace, without further names of the same."""
-    public = [address(fn, family) for fn in family.elementwise if getattr(tg, fn.name) is fn]
+    public = [address(fn, family) for fn in family.elementwise if address(fn, family) == f"tg.{fn.name}"]
     public += [function_address(fn, family) for fn in family.functions]
     return [f"[{name.removeprefix('tg.')}](../function/{name}.md)" for name in public]
 

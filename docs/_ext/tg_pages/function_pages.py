@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import tg
 from tg import plugin
+from tg.ops.catalog import NAMES
 from tg.plugin.coverage import coverage
 from tg_pages import curves, dtypes, mathml, sessions, typeset
 from tg_pages.coverage import backends, mark
@@ -38,7 +39,8 @@ def pages(families: list[Family]) -> dict[str, str]:
 
 def address(fn: ElementwiseFunction, family: Family) -> str:
     """The name under which users call it: in `tg`, unless a function that does more has that name there."""
-    return f"tg.{fn.name}" if getattr(tg, fn.name) is fn else f"tg.ops.{family.path.replace('/', '.')}.{fn.name}"
+    is_public = NAMES.get(fn.name) is fn and getattr(tg, fn.name) is fn
+    return f"tg.{fn.name}" if is_public else f"tg.ops.{family.path.replace('/', '.')}.{fn.name}"
 
 
 def function_address(fn: Any, family: Family) -> str:

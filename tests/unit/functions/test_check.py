@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import tg
-from tg import plugin
 
 
 def kinds(verdict: tg.Verdict) -> list[str]:
@@ -19,8 +18,7 @@ def kinds(verdict: tg.Verdict) -> list[str]:
 def test_every_backend_that_is_available_is_asked_but_doubles_of_tests() -> None:
     x = tg.vector("x")
     verdicts = tg.check(tg.exp(x))
-    doubles = {n.name for n in tg.backends() if n.is_available and plugin.registry().backend(n.name).is_double}
-    assert set(verdicts.names) == {n.name for n in tg.backends() if n.is_available} - doubles
+    assert set(verdicts.names) == {n.name for n in tg.backends() if n.is_available}
     assert verdicts.runs == verdicts.names
 
 

@@ -248,7 +248,7 @@ def test_a_wrong_rule_in_a_step_of_a_loop_is_named():
     assert "lambda c, v: (c + v * 2, None)" in text
 
 
-@pytest.mark.parametrize("backend", [one.name for one in tg.backends() if one.is_available and one.name != "loopback"])
+@pytest.mark.parametrize("backend", [one.name for one in tg.backends() if one.is_available])
 def test_right_loops_pass_on_every_backend(backend):
     x, a = tg.vector("x", dtype="float32"), tg.scalar("a", dtype="float32")
     total, kept = tg.scan(lambda c, v: (tg.tanh(c) * a + v, c), tg.constant(np.float32(0)), x, reverse=True)
@@ -261,7 +261,7 @@ def test_right_loops_pass_on_every_backend(backend):
         np.testing.assert_allclose(f(given, np.float32(0.5))[0], rows[::-1], rtol=1e-5)
 
 
-@pytest.mark.parametrize("backend", [one.name for one in tg.backends() if one.is_available and one.name != "loopback"])
+@pytest.mark.parametrize("backend", [one.name for one in tg.backends() if one.is_available])
 def test_right_programs_pass_on_every_backend(backend):
     dtype = "float32" if backend == "mlx" else "float64"
     x, y = tg.vector("x", dtype=dtype), tg.matrix("y", dtype=dtype)

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import tg
+from tg import plugin
 
-BACKENDS = [one.name for one in tg.backends() if one.is_available]
+BACKENDS = [one.name for one in plugin.registry().backends() if one.is_available]
 PAGES = 1 << 17  # bytes: memory comes in pages, and interpreters take some for themselves
 x, y = tg.matrix("x"), tg.matrix("y")
 

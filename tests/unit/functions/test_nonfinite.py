@@ -12,7 +12,7 @@ import tg
 
 pytestmark = pytest.mark.sampled(2)
 
-BACKENDS = [one.name for one in tg.backends() if one.is_available and one.name != "loopback"]
+BACKENDS = [one.name for one in tg.backends() if one.is_available]
 
 
 def guarded(inputs, outputs, backend="perform", **options):

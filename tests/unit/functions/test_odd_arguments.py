@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import tg
+from tg import plugin
 
-BACKENDS = sorted(b.name for b in tg.backends() if b.is_available)
+BACKENDS = sorted(b.name for b in plugin.registry().backends() if b.is_available)
 ODD = np.array([2, 255, 0, 1], np.uint8).view(bool)
 
 

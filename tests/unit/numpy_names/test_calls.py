@@ -10,10 +10,11 @@ import pytest
 import tg
 from tests.unit.numpy_names.calls import CALLS
 from tests.unit.numpy_names.values import VALUES, called, flat, of_constants, of_variables
+from tg import plugin
 
 ROWS = CALLS.strip().splitlines()
 UNITS = 64  # in the last place: sums of a few terms, in any order
-OTHERS = [one.name for one in tg.backends() if one.is_available and one.name != "perform"]
+OTHERS = [one.name for one in plugin.registry().backends() if one.is_available and one.name != "perform"]
 
 
 def compare(row: str, backend: str, *, exact_dtypes: bool = True) -> None:

@@ -71,9 +71,9 @@ def options_of(backends: Sequence[BackendStatus]) -> Iterator[dict[str, Any]]:
 def listed(*, every: bool = False) -> tuple[BackendStatus, ...]:
     """The backends that are known, doubles for tests only where `every` one is wanted."""
     import tg
-    from tg.functions.backends import is_double
+    from tg import plugin
 
-    return tuple(one for one in tg.backends() if every or not is_double(one))
+    return plugin.registry().backends() if every else tg.backends()
 
 
 def as_record(status: BackendStatus) -> dict[str, Any]:

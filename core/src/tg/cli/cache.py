@@ -53,13 +53,13 @@ def _entry_line(entry: Mapping[str, Any]) -> tuple[str, ...]:
 
 def caches() -> Mapping[str, DiskCache]:
     """The caches of the backends that are available, by backend, and that of rewritten programs."""
-    import tg
     from tg import plugin
     from tg.cache.entries import limit
     from tg.link.kept import PROGRAMS
     from tg.plugin.records import DiskCache
 
-    by_backend = {one.name: plugin.registry().cache(one.name) for one in tg.backends() if one.is_available}
+    registry = plugin.registry()
+    by_backend = {one.name: registry.cache(one.name) for one in registry.backends() if one.is_available}
     rewritten = DiskCache(PROGRAMS.directory, PROGRAMS.entries, PROGRAMS.size, PROGRAMS.clear, limit)
     return {name: cache for name, cache in {**by_backend, PROGRAMS.name: rewritten}.items() if cache is not None}
 

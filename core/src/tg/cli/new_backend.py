@@ -36,9 +36,13 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         InputError: a name that cannot be one, or is taken; a folder that holds something.
     """
-    import tg
+    from tg import plugin
 
-    taken = {name: f"a backend of {one.distribution}" for one in tg.backends() for name in (one.name, *one.aliases)}
+    taken = {
+        name: f"a backend of {one.distribution}"
+        for one in plugin.registry().backends()
+        for name in (one.name, *one.aliases)
+    }
     distribution.check_name(args.name, {**taken, "auto": "backend='auto' chooses one"})
     folder = args.folder or Path(f"tg-{args.name}")
     distribution.write(folder, files(args.name))

@@ -12,9 +12,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 import tg
+from tg import plugin
 from tg.demo import digits, radon
 from tg.errors import InputError, NoRuleError, TgError, message
-from tg.functions.backends import is_double
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -81,7 +81,8 @@ def compare(model: Model, statuses: Sequence[BackendStatus], console: Console) -
 
 def chosen(names: Sequence[str]) -> list[BackendStatus]:
     """The reference, then the backends of these names; without names all but doubles for tests."""
-    statuses = [b for b in tg.backends() if b.name == REFERENCE or b.name in names or not (names or is_double(b))]
+    known = plugin.registry().backends() if names else tg.backends()
+    statuses = [b for b in known if b.name == REFERENCE or b.name in names or not names]
     if unknown := sorted(set(names) - {b.name for b in statuses}):
         raise InputError(
             message(f"no backend is called {', '.join(unknown)}", hint="`tg backends` lists those that are")

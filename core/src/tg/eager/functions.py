@@ -30,10 +30,8 @@ def _words(*lines: str) -> frozenset[str]:
 CONSTANTS: Final = {"pi": np.pi, "e": np.e, "inf": np.inf, "nan": np.nan, "newaxis": None}
 MODULES: Final = ("linalg", "fft")
 OF_GRAPHS: Final = _words(
-    "array asked_opposite asked_where assert_ associative_scan assume at_kink call cast checkpoint cond custom_jvp",
-    "custom_vjp direction flat_power flat_root fori_loop gate inversion kink map named past_kink product_at_kink",
-    "product_past_kink recurrence reduce same_shape scan shape shard size ndim specify_shape stage surrogate threefry",
-    "until while_loop wrap_index",
+    "array assert_ associative_scan assume call cast checkpoint cond custom_jvp custom_vjp fori_loop map named",
+    "recurrence reduce same_shape scan shape shard size ndim specify_shape stage until while_loop",
 )
 """Functions of the flat namespace that say something of a graph, or take functions: not of arrays at once."""
 

@@ -237,8 +237,11 @@ class Backends(tuple["BackendStatus", ...]):
 
 
 def backends() -> Backends:
-    """Every backend known here: name, distribution, version, state, and what would mend one that is not available."""
-    return Backends(plugin.registry().backends())
+    """Every backend known here: name, distribution, version, state, and what would mend one that is not available.
+
+    Doubles, which stand for a backend in tests of the seam, are left out; `plugin.registry().backends()` has them.
+    """
+    return Backends(status for status in plugin.registry().backends() if not is_double(status))
 
 
 def is_double(status: BackendStatus) -> bool:

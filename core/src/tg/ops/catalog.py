@@ -243,8 +243,11 @@ FAMILIES: Final[tuple[Family, ...]] = (
 
 ELEMENTWISE: Final[dict[str, Any]] = {fn.name: fn for family in FAMILIES for fn in family.elementwise}
 
+WRITTEN: Final[dict[str, Any]] = {fn.name: fn for family in FAMILIES for fn in family.internal}
+"""The elementwise functions that derivatives, rewriting and draws write, and users do not."""
+
 NAMES: Final[dict[str, Any]] = {
-    **ELEMENTWISE,
+    **{name: fn for name, fn in ELEMENTWISE.items() if name not in WRITTEN},
     **{fn.__name__: fn for family in FAMILIES if not family.module for fn in family.functions},
     **{name: fn for family in FAMILIES if not family.module for name, fn in family.aliases},
 }
@@ -256,6 +259,7 @@ MODULES: Final[dict[str, dict[str, Any]]] = {
 """The names of modules of tg, such as `tg.linalg`."""
 
 INTERNAL: Final[dict[str, Any]] = {
+    **WRITTEN,
     "assume_facts": assumptions.assume_facts,
     "axis_length": shape.axis_length,
     "dim_length": dims.dim_length,
@@ -268,3 +272,4 @@ INTERNAL: Final[dict[str, Any]] = {
     "numpy_ufunc": numpy_protocol.numpy_ufunc,
     "numpy_function": numpy_protocol.numpy_function,
 }
+"""Names that no list of `tg` has: those bound to methods of variables, and the functions that users do not write."""

@@ -19,6 +19,8 @@ class Family(NamedTuple):
     `aliases` are further names that users know some of them by. `is_lowered` says that only the lowering of a backend
     makes its ops: no expression has them, and no other backend is asked for them. `reductions` are the records that it
     makes known, so that texts that reduce by them can be read. Its functions are names of `tg`, or of a `module` of it.
+    `internal` are the elementwise functions that only derivatives, rewriting and draws write: texts and plugins know
+    them, and no list of the names of `tg` has them.
     """
 
     path: str
@@ -29,3 +31,4 @@ class Family(NamedTuple):
     is_lowered: bool = False
     reductions: tuple[Reduction, ...] = ()
     module: str = ""
+    internal: tuple[ElementwiseFunction, ...] = ()

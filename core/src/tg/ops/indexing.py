@@ -623,5 +623,5 @@ def _reversed(n: int | Length) -> tuple[int | Length, int | Length, int]:
 FAMILY = Family(
     "indexing",
     ops=(WrapIndex, Slice, SliceUpdate, Gather, Scatter, Nonzero),
-    functions=(take, flip, wrap_index),
+    functions=(take, flip),
 )

@@ -184,7 +184,9 @@ class Installed:
             return problems.wrong_api(entries[0])
         if name in EXTRAS:
             return problems.not_installed(name)
-        there = sorted({entry.name for entry in self._backend_entries()} | set(self._core_names()))
+        doubles = {one.backend.name for one in self.natives() if one.backend.is_double}
+        own = {backend.name for backend in self.core_backends()}
+        there = sorted(own | {entry.name for entry in self._backend_entries()} - doubles)
         if name.partition(":")[0] in problems.DEVICES:
             owners = [one.backend.name for one in self.natives() if "device" in option_names(one.backend)]
             return problems.device(name, there, owners)

@@ -9,6 +9,7 @@ import numpy as np
 
 import tg
 from tg.errors import DomainError
+from tg.ops.elementwise import arithmetic as ops
 from tg.ops.elementwise.arithmetic import FAMILY, clip, direction
 from tg.plugin.case import Case, any_dtype, f64, fixed, i8, i32, i64, u8
 from tg_conformance.cases.elementwise.record import Facts, Oracle, floats_only, generated
@@ -76,37 +77,37 @@ FACTS: Final = {
     tg.hypot: floats_only(np.hypot, gradient=((0.2, 3.0),) * 2),
     tg.copysign: floats_only(np.copysign, gradient=((0.2, 3.0),) * 2, signed_zero=True),
     tg.nextafter: Facts(Oracle(), derivative=False),
-    tg.gate: Facts(Oracle(lambda dy, d: np.where(dy == 0, 0, dy * d), lambda dy, d: dy * d), traps=("T70",)),
-    tg.direction: Facts(Oracle(direction.reference), hostile_oracle=False, gradient=((0.3, 3.0), (-3.0, -0.3))),
-    tg.radius: floats_only(np.hypot, hostile_oracle=False, gradient=((0.3, 3.0), (-3.0, -0.3))),
-    tg.flat_root: floats_only(np.sqrt, gradient=((0.1, 9.0),)),
-    tg.flat_power: floats_only(np.power, hostile_oracle=False, domains=((0.1, 9.0), (0.2, 1.5)), derivative=False),
-    tg.masked_product: Facts(
+    ops.gate: Facts(Oracle(lambda dy, d: np.where(dy == 0, 0, dy * d), lambda dy, d: dy * d), traps=("T70",)),
+    ops.direction: Facts(Oracle(direction.reference), hostile_oracle=False, gradient=((0.3, 3.0), (-3.0, -0.3))),
+    ops.radius: floats_only(np.hypot, hostile_oracle=False, gradient=((0.3, 3.0), (-3.0, -0.3))),
+    ops.flat_root: floats_only(np.sqrt, gradient=((0.1, 9.0),)),
+    ops.flat_power: floats_only(np.power, hostile_oracle=False, domains=((0.1, 9.0), (0.2, 1.5)), derivative=False),
+    ops.masked_product: Facts(
         Oracle(lambda a, b, x, y: np.where(a & b, x * y, np.zeros((), x.dtype))), derivative=False
     ),
-    tg.product_at_kink: Facts(Oracle(lambda c, x, y: np.broadcast_arrays(c, x * y)[1]), derivative=False),
-    tg.product_past_kink: Facts(Oracle(lambda c, x, y: np.broadcast_arrays(c, x * y)[1]), derivative=False),
-    tg.at_kink: Facts(Oracle(lambda c, x: np.broadcast_arrays(c, x)[1]), derivative=False),
-    tg.past_kink: Facts(Oracle(lambda c, x: np.broadcast_arrays(c, x)[1]), derivative=False),
-    tg.asked_opposite: Facts(Oracle(lambda c, x: np.where(c, x, np.zeros((), x.dtype))), derivative=False),
-    tg.surrogate: Facts(Oracle(lambda x, y: np.broadcast_arrays(x, y)[0]), derivative=False),
-    tg.asked_where: Facts(Oracle(lambda c, x: np.broadcast_arrays(c, x)[1]), derivative=False),
-    tg.absolute_power: floats_only(
+    ops.product_at_kink: Facts(Oracle(lambda c, x, y: np.broadcast_arrays(c, x * y)[1]), derivative=False),
+    ops.product_past_kink: Facts(Oracle(lambda c, x, y: np.broadcast_arrays(c, x * y)[1]), derivative=False),
+    ops.at_kink: Facts(Oracle(lambda c, x: np.broadcast_arrays(c, x)[1]), derivative=False),
+    ops.past_kink: Facts(Oracle(lambda c, x: np.broadcast_arrays(c, x)[1]), derivative=False),
+    ops.asked_opposite: Facts(Oracle(lambda c, x: np.where(c, x, np.zeros((), x.dtype))), derivative=False),
+    ops.surrogate: Facts(Oracle(lambda x, y: np.broadcast_arrays(x, y)[0]), derivative=False),
+    ops.asked_where: Facts(Oracle(lambda c, x: np.broadcast_arrays(c, x)[1]), derivative=False),
+    ops.absolute_power: floats_only(
         lambda x, y: np.power(np.abs(x), y), hostile_oracle=False, domains=((-9.0, 9.0), (1.2, 3.5)), derivative=False
     ),
-    tg.signed_power: floats_only(
+    ops.signed_power: floats_only(
         lambda x, y: np.sign(x) * np.power(np.abs(x), y),
         hostile_oracle=False,
         domains=((-9.0, 9.0), (1.2, 3.5)),
         derivative=False,
     ),
-    tg.radial_power: floats_only(
+    ops.radial_power: floats_only(
         lambda r, u, y: np.broadcast_arrays(np.power(r, y), u)[0],
         hostile_oracle=False,
         domains=((0.0, 9.0), (0.0, 9.0), (2.2, 3.5)),
         derivative=False,
     ),
-    tg.kink: Facts(Oracle(np.zeros_like), derivative=False),
+    ops.kink: Facts(Oracle(np.zeros_like), derivative=False),
 }
 
 SIGNS: Final = [7.5, -7.5, 7.5, -7.5, 6.0, -6.0, 6.0, -6.0, 0.0, -0.0, 5.5]

@@ -659,4 +659,9 @@ FAMILY = Family(
     ),
     functions=(positive, fmax, fmin, divmod, fma, relu, heaviside),
     aliases=(("abs", absolute), ("pow", power), ("mod", remainder), ("true_divide", divide)),
+    internal=(
+        flat_root, direction, radius, gate, masked_product, product_at_kink, product_past_kink, at_kink,
+        past_kink, asked_where, asked_opposite, surrogate, flat_power, absolute_power, signed_power,
+        radial_power, kink,
+    ),
 )  # fmt: skip

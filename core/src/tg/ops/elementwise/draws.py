@@ -446,4 +446,13 @@ FAMILY = Family(
         vonmises_draw,
         wald_draw,
     ),
+    internal=(
+        gamma_draw,
+        log_gamma_draw,
+        poisson_draw,
+        binomial_draw,
+        hypergeometric_draw,
+        vonmises_draw,
+        wald_draw,
+    ),
 )

@@ -281,4 +281,8 @@ FAMILY = Family(
     ),
     functions=(logit, log_sigmoid),
     aliases=(("expit", sigmoid),),
+    internal=(
+        per_expm1,
+        sigmoid_slope,
+    ),
 )

@@ -92,4 +92,8 @@ threefry = binary(
     d=(None, None), accuracy=0, cost=10, expansion=_expansion,
 )  # fmt: skip
 
-FAMILY = Family("elementwise/random", (threefry,))
+FAMILY = Family(
+    "elementwise/random",
+    (threefry,),
+    internal=(threefry,),
+)

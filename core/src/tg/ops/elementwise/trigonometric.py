@@ -313,4 +313,5 @@ FAMILY = Family(
         ("radians", deg2rad),
         ("degrees", rad2deg),
     ),
+    internal=(inversion, sech_squared),
 )  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import special
 
 import tg
+from tg.ops.elementwise.special import zeta as ops
 from tg.ops.elementwise.special.zeta import FAMILY
 from tg.plugin.case import Case, fixed
 from tg_conformance.cases.elementwise.record import floats_only, generated
@@ -58,8 +59,8 @@ def _terms(order: int) -> Any:
 
 FACTS: Final = {
     tg.zeta: floats_only(ZETA, hostile_oracle=False, derivative=False),
-    tg.zeta_ds: floats_only(ZETA_DS, condition=_terms(1), hostile_oracle=False, derivative=False),
-    tg.zeta_dss: floats_only(ZETA_DSS, condition=_terms(2), hostile_oracle=False, derivative=False),
+    ops.zeta_ds: floats_only(ZETA_DS, condition=_terms(1), hostile_oracle=False, derivative=False),
+    ops.zeta_dss: floats_only(ZETA_DSS, condition=_terms(2), hostile_oracle=False, derivative=False),
     tg.polygamma: floats_only(POLYGAMMA, hostile_oracle=False, derivative=False),
 }
 

@@ -395,4 +395,11 @@ jv: ElementwiseFunction = iterated(
     slope_accuracy=2048,  # as far off as the function
 )  # fmt: skip
 
-FAMILY = Family("elementwise/special/cylinder", (iv, ive, kv, kve, kv_dv, kve_dv, jv))
+FAMILY = Family(
+    "elementwise/special/cylinder",
+    (iv, ive, kv, kve, kv_dv, kve_dv, jv),
+    internal=(
+        kv_dv,
+        kve_dv,
+    ),
+)

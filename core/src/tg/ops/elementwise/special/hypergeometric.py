@@ -380,4 +380,11 @@ hyp2f1: ElementwiseFunction = iterated(
     accuracy=256, domain=(0.1, 0.9), cost=2000,
 )  # fmt: skip
 
-FAMILY = Family("elementwise/special/hypergeometric", (hyp2f1, hyp2f1_along, hyp2f1_along_two))
+FAMILY = Family(
+    "elementwise/special/hypergeometric",
+    (hyp2f1, hyp2f1_along, hyp2f1_along_two),
+    internal=(
+        hyp2f1_along,
+        hyp2f1_along_two,
+    ),
+)

@@ -481,4 +481,18 @@ FAMILY = Family(
         log_beta_tail_db,
         log_beta_tail_along_two,
     ),
+    internal=(
+        gammainc_da,
+        gammainc_daa,
+        betainc_da,
+        betainc_db,
+        betainc_along_two,
+        log_gamma_lower_da,
+        log_gamma_lower_daa,
+        log_gamma_upper_da,
+        log_gamma_upper_daa,
+        log_beta_tail_da,
+        log_beta_tail_db,
+        log_beta_tail_along_two,
+    ),
 )

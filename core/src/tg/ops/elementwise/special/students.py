@@ -293,4 +293,8 @@ stdtrit: ElementwiseFunction = iterated(
     accuracy=64, domain=(0.1, 0.9), cost=9000,
 )  # fmt: skip
 
-FAMILY = Family("elementwise/special/students", (stdtr, stdtr_dn, stdtrit))
+FAMILY = Family(
+    "elementwise/special/students",
+    (stdtr, stdtr_dn, stdtrit),
+    internal=(stdtr_dn,),
+)

@@ -109,4 +109,11 @@ polygamma: ElementwiseFunction = special(
     slope_accuracy=64,
 )  # fmt: skip
 
-FAMILY = Family("elementwise/special/zeta", (zeta, zeta_ds, zeta_dss, polygamma))
+FAMILY = Family(
+    "elementwise/special/zeta",
+    (zeta, zeta_ds, zeta_dss, polygamma),
+    internal=(
+        zeta_ds,
+        zeta_dss,
+    ),
+)
