@@ -81,8 +81,8 @@ def compare(model: Model, statuses: Sequence[BackendStatus], console: Console) -
 
 def chosen(names: Sequence[str]) -> list[BackendStatus]:
     """The reference, then the backends of these names; without names all but doubles for tests."""
-    known = plugin.registry().backends() if names else tg.backends()
-    statuses = [b for b in known if b.name == REFERENCE or b.name in names or not names]
+    choice = plugin.registry().backends() if names else tg.backends()
+    statuses = [b for b in choice if b.name == REFERENCE or b.name in names or not names]
     if unknown := sorted(set(names) - {b.name for b in statuses}):
         raise InputError(
             message(f"no backend is called {', '.join(unknown)}", hint="`tg backends` lists those that are")
