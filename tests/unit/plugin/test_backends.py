@@ -26,7 +26,7 @@ def test_an_unknown_backend_is_an_error_that_lists_those_that_exist(world):
     with pytest.raises(BackendUnavailable) as caught:
         world.registry().backend("nothing-like-it")
     assert told(caught) == (
-        "backend 'nothing-like-it': not installed: found mine, perform, py\n  hint: run `tg backends` for what is known"
+        "backend 'nothing-like-it': not installed: found mine, perform\n  hint: run `tg backends` for what is known"
     )
 
 
