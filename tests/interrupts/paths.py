@@ -156,6 +156,7 @@ QUICK = {
     "c, a failing step": lambda: failing_in_a_step("c"),
     "numba, loops": lambda: looping("numba"),
     "numba, a failing step": lambda: failing_in_a_step("numba"),
+    "torch, overwritten": lambda: lent(pair, "torch"),
     "perform, loops": lambda: looping("perform"),
     "numba, one scalar": lambda: counter("numba"),
     "numba, two vectors": lambda: pair("numba"),

@@ -77,7 +77,7 @@ def program(rng, vectors, squares):
     return vectors, squares
 
 
-def function(seed):
+def function(seed, backend="c"):
     """Variables, and a function that updates them with values that are drawn."""
     rng = np.random.default_rng(seed)
     lengths = N if rng.integers(2) else None
@@ -91,7 +91,7 @@ def function(seed):
     updates = {v: late(vectors) for v in variables[:2] if rng.integers(4)}
     updates[variables[2]] = late(squares)
     outputs = [late(one) for one in (vectors, squares) if rng.integers(3) == 0]
-    return variables, tg.function([], outputs, updates=updates, backend="c")
+    return variables, tg.function([], outputs, updates=updates, backend=backend)
 
 
 def bits(arrays):

@@ -11,7 +11,7 @@ from tg.callers import warn
 from tg.errors import DebugError, LimitError, NonFiniteError, PerformanceWarning, PluginError, TgError
 from tg.functions.caller import make_caller, shape_of
 from tg.functions.entries import chained, with_shared
-from tg.functions.lending import updated
+from tg.functions.lending import Loan, updated
 from tg.functions.limited import Limit
 from tg.functions.outputs import check_native, check_outputs
 from tg.functions.shared import Value
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from tg.functions.nonfinite import NonFinite
     from tg.functions.programs import Programs
     from tg.functions.request import Request
+    from tg.functions.shared import Shared
     from tg.functions.watch import Watch
+    from tg.turns import Turn
 
     Array = np.ndarray[Any, Any]
 
@@ -53,9 +55,17 @@ class Calls:
     def general(self, /, *args: Any, **kwargs: Any) -> Any:
         """The general way: every kind of argument, shared variables, updates, specialisation, errors in full."""
         request, programs = self.request, self.programs
+        program, lent = self._lent
+
+        def lend(turn: Turn) -> Loan:
+            return Loan(turn, request.targets, program, list)
+
+        def run(held: list[Value], loan: Loan | None) -> tuple[list[Any], list[Value]]:
+            return programs.run(values, held, functools.partial(self._ran, loan=loan))
+
         try:
             values = request.binding(args, kwargs, programs.main.executable.is_spread)
-            return request.structure(iter(updated(request, lambda held, loan: programs.run(values, held, self._ran))))
+            return request.structure(iter(updated(request, run, lend if lent else None, lent)))
         except TgError as error:
             error.trim()
             raise
@@ -87,6 +97,7 @@ class Calls:
 
     def _renew(self) -> None:
         """There are other programs: the quickest way may be another."""
+        self._lent = self._overwritten()
         self._install(self._quickest())
 
     def _failed(self, error: BaseException) -> None:
@@ -127,6 +138,13 @@ class Calls:
         signature = Signature(self.general, request.structure, request.donated)
         return chained(alike, signature) or self._shortest()
 
+    def _overwritten(self) -> tuple[Program, tuple[Shared, ...]]:
+        """The main program, and the variables into whose values it writes where they are lent to it."""
+        request, main = self.request, self.programs.main
+        first = len(request.inputs)
+        places = () if self._is_watched or request.donated else main.executable.overwrites
+        return main, tuple(request.sources[j - first] for _, j in places if j >= first)
+
     def _shortest(self) -> Callable[..., Any]:
         """The way through Python for a function that has nothing but inputs of the likely lengths."""
         request, main = self.request, self.programs.main
@@ -143,8 +161,14 @@ class Calls:
             request.options.native,
         )
 
-    def _ran(self, program: Program, values: list[Array], held: list[Value]) -> tuple[list[Any], list[Value]]:
-        """One run of a program: its outputs, checked, and the new values of the targets."""
+    def _ran(
+        self, program: Program, values: list[Array], held: list[Value], loan: Loan | None = None
+    ) -> tuple[list[Any], list[Value]]:
+        """One run of a program: its outputs, checked, and the new values of the targets.
+
+        Args:
+            loan: the values into which it may write, if it is the program that they are lent to.
+        """
         request, executable = self.request, program.executable
         main = self.programs.main
         if program.backend != main.backend:
@@ -153,7 +177,11 @@ class Calls:
         try:
             if self._limit is not None:
                 self._limit.check(program, arrays)
-            outputs, status = executable.run(arrays)
+            writes: list[Callable[[], Any]] = []
+            if loan is not None and loan.program is program:
+                outputs, status = executable.run_deferred(arrays, writes)
+            else:
+                outputs, status = executable.run(arrays)
             if status:
                 raise program.descriptors[status[0] - 1].build(status[1:])
             if self._is_watched:
@@ -165,7 +193,10 @@ class Calls:
                 self._watch.failed(request.ones(values, held), [*values, *request.arrays(held)])
             error.add_note(f"  while running {self.programs!r} with {request.described(values, held)}")
             raise
-        return self._shown(program, outputs, main), self.fresh(outputs, program) if request.targets else []
+        results = self._shown(program, outputs, main), self.fresh(outputs, program) if request.targets else []
+        if loan is not None and writes:
+            loan.write(writes, results[1])
+        return results
 
     def _shown(self, program: Program, outputs: Sequence[Any], main: Program) -> list[Any]:
         """The results among the outputs of a program, as arrays of NumPy or of the backend of the main program."""

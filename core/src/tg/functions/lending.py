@@ -24,8 +24,10 @@ not lent at all. A fork waits for loans, for a child has no thread that would en
 
 from __future__ import annotations
 
+import operator
 import sys
 from _thread import get_ident
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -46,8 +48,6 @@ DECLINED: Final[Any] = object()  # what an entry gives that has done nothing
 COUNTS_ARE_EXACT: Final = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 WORTH: Final = 1 << 17  # bytes: for fewer, new memory costs less than finding out who refers to the old
-OWNED: Final = 0x4  # of ndarray.flags.num
-WRITABLE: Final = 0x400
 
 
 @final
@@ -58,13 +58,13 @@ class Loan:
     nothing.
     """
 
-    __slots__ = ("_fresh", "_made", "_old", "_places", "_program", "_targets", "given", "turn")
+    __slots__ = ("_fresh", "_made", "_old", "_places", "_targets", "given", "program", "turn")
 
     def __init__(
         self, turn: Turn, targets: Sequence[Shared], program: Program, fresh: Callable[[Sequence[Any]], list[Value]]
     ) -> None:
         """One of a turn that claims the targets; `fresh` makes the new values of what the machine code gives."""
-        self.turn, self._targets, self._program = turn, targets, program
+        self.turn, self._targets, self.program = turn, targets, program
         self._places = {t.serial: k for k, t in enumerate(targets)}
         self._fresh: Callable[[Sequence[Any]], list[Value]] = fresh
         self._old: list[Value] = []
@@ -92,7 +92,7 @@ class Loan:
             return False
         store(self._targets, [self] * len(self._targets))
         for s in lent:
-            if not _is_alone(self._old, self._places[s.serial], self._program):
+            if not _is_alone(self._old, self._places[s.serial], self.program):
                 self.end()
                 return False
         return True
@@ -101,6 +101,10 @@ class Loan:
         """Call machine code that may write; an interrupt comes before it begins or when `given` has what it gave."""
         self.given.extend(map(entry, *((argument,) for argument in arguments)))
         return self.given[0]
+
+    def write(self, writes: Sequence[Callable[[], Any]], fresh: list[Value]) -> None:
+        """Call functions of C that write; an interrupt comes before the first or when `given` has the new values."""
+        self.given.extend(islice(chain(map(operator.call, writes), (fresh,)), len(writes), None))
 
     def value_of(self, variable: Shared) -> Value | None:
         """The value of one of the variables; None while only the call knows it."""
@@ -152,14 +156,9 @@ def _is_alone(old: Sequence[Any], place: int, program: Program) -> bool:
     key, natives = program.form.key, old[place].natives
     if key not in natives:
         old[place].native(program.form)
-    if type(natives[key]) is not np.ndarray or not COUNTS_ARE_EXACT:
+    if not COUNTS_ARE_EXACT or _references(old, place, key) > ALONE + 1:
         return False
-    flags = natives[key].flags.num
-    if not flags & OWNED or _references(old, place, key) > ALONE + 1:
-        return False
-    if not flags & WRITABLE:  # somebody has looked at it
-        natives[key].flags.writeable = True
-    return True
+    return program.executable.may_overwrite(natives[key])
 
 
 def _references(old: Sequence[Any], place: int, key: str) -> int:

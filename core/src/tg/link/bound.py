@@ -69,6 +69,16 @@ class Bound(Executable):
     def reuses(self) -> tuple[tuple[int, int], ...]:
         return self._inner.reuses
 
+    @property
+    def overwrites(self) -> tuple[tuple[int, int], ...]:
+        return self._inner.overwrites
+
+    def run_deferred(self, arrays: Sequence[Any], writes: list[Callable[[], Any]]) -> tuple[Sequence[Any], Status]:
+        return self._inner.run_deferred(self._all(arrays), writes)
+
+    def may_overwrite(self, native: Any) -> bool:
+        return self._inner.may_overwrite(native)
+
     def entry(self, signature: Signature) -> Callable[..., Any] | None:
         general, held, count = signature.general, self._held, len(self._held)
 

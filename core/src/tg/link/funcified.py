@@ -34,6 +34,7 @@ class Funcified(NamedTuple):
     code: CodeType
     rules: frozenset[str]  # the names of the rules in the scope of the code
     compiled: frozenset[str] = frozenset()  # the names of what compiles inner graphs
+    overwrites: tuple[tuple[int, int], ...] = ()  # outputs and inputs: `device(…, writes=[])` tells how to make these
 
     def inspected(self, inspect: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
         """`device` with every call of a rule made by `inspect(line, rule, args, kwargs)`."""

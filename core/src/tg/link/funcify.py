@@ -82,6 +82,14 @@ class FuncifyExecutable(Executable):
     def laid_out(self, value: Any, place: int) -> Any:
         return value if self._lay_out is None else self._lay_out(value, place)
 
+    @property
+    def overwrites(self) -> tuple[tuple[int, int], ...]:
+        """The pairs that the function has, which nothing on several devices or sized by values does."""
+        return self._function.overwrites if self._lay_out is None and self._function.host is None else ()
+
+    def may_overwrite(self, native: Any) -> bool:
+        return self._linker.is_alone(native)
+
     def is_spread(self, value: object) -> bool:
         return self._linker.is_spread is not None and self._linker.is_spread(value, self._options)
 
@@ -143,7 +151,7 @@ class FuncifyExecutable(Executable):
         """A program that runs as it is: in its first call what each rule gives is looked at."""
         program = functools.partial(self._steps(sizes, self._function.device), self._constants)
 
-        def first(*arrays: Any) -> tuple[Any, ...]:
+        def first(*arrays: Any, writes: object = None) -> tuple[Any, ...]:
             outputs = looked_at(self._constants, *arrays)
             self._programs[sizes] = program
             if self._function.host is None:
@@ -180,16 +188,20 @@ class FuncifyExecutable(Executable):
             return device
         check = check or self._guard.function
 
-        def checked(constants: tuple[Any, ...], *arrays: Any) -> tuple[Any, ...]:
+        def checked(constants: tuple[Any, ...], *arrays: Any, **writes: Any) -> tuple[Any, ...]:
             with np.errstate(all="ignore"):
                 check(*arrays)
-            return device(constants, *arrays)
+            return device(constants, *arrays, **writes)
 
         return checked
 
     def run(self, arrays: Sequence[Any]) -> tuple[Sequence[Any], Status]:
         """The outputs, ready, and the status if the graph has one."""
         return self._run(arrays, self._linker.ready)
+
+    def run_deferred(self, arrays: Sequence[Any], writes: list[Callable[[], Any]]) -> tuple[Sequence[Any], Status]:
+        """As `run`; but what writes into inputs is left in `writes`."""
+        return self._run(arrays, self._linker.ready, writes=writes)
 
     def run_to_numpy(self, arrays: Sequence[Any]) -> tuple[Sequence[Array], Status]:
         """The outputs as NumPy arrays, whose conversion waits for them where the backend says so."""
@@ -236,7 +248,7 @@ class FuncifyExecutable(Executable):
         return [*map(self.to_numpy, outputs)]
 
     def _run(
-        self, arrays: Sequence[Any], taken: Callable[[Sequence[Any]], Sequence[Any]]
+        self, arrays: Sequence[Any], taken: Callable[[Sequence[Any]], Sequence[Any]], **writes: Any
     ) -> tuple[Sequence[Any], Status]:
         """The outputs as `taken` gives them, and the status."""
         linker = self._linker
@@ -252,7 +264,7 @@ class FuncifyExecutable(Executable):
                 natives = arrays if linker.argument is None else [*map(linker.argument, arrays)]
                 if self._lay_out is not None:
                     natives = [*map(self._lay_out, natives, range(len(natives)))]
-                results = program(*natives)
+                results = program(*natives, **writes)
                 is_clear = self._has_status and results[-1] is None
                 outputs = taken(results) if not is_clear else [*taken(results[:-1]), None]
             if len(self._traces) != traces:
@@ -375,6 +387,11 @@ class FuncifyLinker(Linker):
         owned: an output of a call as a NumPy array that is writable, in memory that only the output has; a copy unless
             given.
         waits: whether to make a NumPy array of an output waits for it, so that `ready` need not where all become such.
+        overwrite: `overwrite(rule, site)` is a function of the operands and of `out`, an array of the result's type,
+            which may be an operand: it does at one node what the rule does, with the result there. It takes no memory
+            of that size, runs no Python, and does not fail. None where there is none. Not asked of compiled programs.
+        is_alone: `is_alone(array)`, whether an array, to which nothing in Python refers but who asks, has memory of its
+            own that may be written into.
         special: `special(rule, site)` is a function of the operands that does at one node (`tg.link.steps.Site`) what
             the rule does, faster; None where there is none. Not asked where programs are compiled.
         views: ops and elementwise functions whose rules may return an operand or a view of one; of a library that
@@ -415,6 +432,8 @@ class FuncifyLinker(Linker):
         ready: Callable[[Any], Sequence[Any]] | None = None,
         owned: Callable[[Any], Array] | None = None,
         waits: bool = False,
+        overwrite: Callable[[Callable[..., Any], Site], Callable[..., Any] | None] | None = None,
+        is_alone: Callable[[Any], bool] | None = None,
         special: Callable[[Callable[..., Any], Site], Callable[..., Any] | None] | None = None,
         views: frozenset[object] = frozenset(),
         is_spread: Callable[[object, Any], bool] | None = None,
@@ -441,6 +460,7 @@ class FuncifyLinker(Linker):
         self.context = context or (lambda options: options)
         self.ready = ready or (lambda outputs: outputs)
         self.owned, self.waits, self.special = owned, waits, special
+        self.overwrite, self.is_alone = overwrite, is_alone or (lambda array: False)
         self._asking = tuple(name for name in TOLD if "context" in parameters(getattr(self, name)))
 
     def compile(self, graph: FrozenGraph, request: Request) -> Executable:

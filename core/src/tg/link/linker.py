@@ -6,6 +6,8 @@ import abc
 import dataclasses
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from tg.errors import NoRuleError, TgError, message
 from tg.link.declines import Declines
 from tg.types import substitution
@@ -13,8 +15,6 @@ from tg.types.atoms import ScalarValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    import numpy as np
 
     from tg.graph.frozen import FrozenGraph
     from tg.graph.loc import Loc
@@ -270,6 +270,28 @@ class Executable(abc.ABC):
     def reuses(self) -> tuple[tuple[int, int], ...]:
         """The outputs and inputs, in pairs, that an entry can let share memory: a subset of what was asked for."""
         return ()
+
+    @property
+    def overwrites(self) -> tuple[tuple[int, int], ...]:
+        """The outputs and inputs, in pairs, that share memory after `run_deferred`: a subset of what was asked for."""
+        return ()
+
+    def run_deferred(
+        self, arrays: Sequence[np.ndarray[Any, Any]], writes: list[Callable[[], Any]]
+    ) -> tuple[Sequence[Any], Status]:
+        """As `run`; but outputs of `overwrites` are the arrays of their inputs once all of `writes` are called.
+
+        These neither fail nor run Python, and nothing is written before. If it leaves none there, outputs are as ever.
+        """
+        return self.run(arrays)
+
+    def may_overwrite(self, native: Any) -> bool:
+        """Whether a native array, to which nothing else refers, has memory of its own, which is made writable."""
+        if type(native) is not np.ndarray or not native.flags.owndata:
+            return False
+        if not native.flags.writeable:  # somebody has looked at it
+            native.flags.writeable = True
+        return True
 
     def entry(self, signature: Signature) -> Callable[..., Any] | None:
         """A function called as the compiled one is, that does all of a usual call itself; None where there is none.

@@ -22,6 +22,7 @@ from tg.link.colour import colours, static_colours, takes_graphs
 from tg.link.funcified import Funcified
 from tg.link.host import SizesInside, called_back, host_sizes, quiet, sizes_inside
 from tg.link.inner import CompiledInner, bound, changing_size, refused_size, sized
+from tg.link.overwriting import writes_of
 from tg.link.sharing import early_scalars, is_decided, roots_of
 from tg.link.steps import Site, steps_of
 from tg.link.symbolic import as_size, chosen, native, traced_function
@@ -30,18 +31,19 @@ from tg.ops.elementwise.record import Elementwise
 from tg.ops.shape import AxisLength
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tg.graph.frozen import FrozenGraph, Node
     from tg.graph.op import Op
     from tg.link.funcify import FuncifyLinker
     from tg.link.linker import Request
+    from tg.link.overwriting import Write
     from tg.link.symbolic import Symbols
 
     Array = np.ndarray[Any, Any]
 
 LARGE: Final = 4096  # bytes: a larger constant is an argument of what is traced, not a literal in it
-RESERVED: Final = re.compile(r"sizes|constants|int|graph|inner\d+|\w+_lengths|[vhs]\d+|n\d+_\d+")  # in generated code
+RESERVED: Final = re.compile(r"sizes|constants|writes|int|graph|inner\d+|\w+_lengths|[vhs]\d+|n\d+_\d+")
 KEPT: Final = 256  # combinations of lengths whose scalars are remembered
 SIGNATURES: Final = threading.Lock()  # a builtin's is text that `ast` parses, which CPython 3.11 cannot in two threads
 
@@ -56,7 +58,8 @@ def funcify(graph: FrozenGraph, request: Request, linker: FuncifyLinker, symbols
     """
     unit = _Unit(request, linker, symbols)
     traced = linker.jit is not None
-    _GraphWriter(unit, graph, traced=traced, has_status=request.has_status and not traced).write("graph")
+    writer = _GraphWriter(unit, graph, traced=traced, has_status=request.has_status and not traced)
+    writer.write("graph", () if traced or linker.overwrite is None else request.reusable)
     lines = tuple(line for function in unit.functions for line in function)
     text = "\n".join(line.text for line in lines) + "\n"
     code = compile(text, f"<tg {request.backend} {request.name}>", "exec")
@@ -64,7 +67,8 @@ def funcify(graph: FrozenGraph, request: Request, linker: FuncifyLinker, symbols
     exec(code, unit.scope)
     host = host_sizes(graph, "graph_sizes", unit.as_numpy) if linker.length is None else None
     rules, compiled = frozenset(unit.rules), frozenset(unit.compiled)
-    return Funcified(unit.scope["graph"], host, tuple(unit.constants), lines, code, rules, compiled)
+    overwrites = tuple((write.output, write.into) for write in writer.writes.values())
+    return Funcified(unit.scope["graph"], host, tuple(unit.constants), lines, code, rules, compiled, overwrites)
 
 
 def parameters(function: object) -> frozenset[str]:
@@ -84,6 +88,7 @@ class _Unit:
         self.request, self.linker, self.symbols = request, linker, symbols
         self.scope: dict[str, Any] = {"__name__": __name__, "np": np, "constant": linker.constant, "copy": linker.copy}
         self.scope.update(length=linker.length, barrier=linker.barrier, bound=bound, sized=sized)
+        self.scope["partial"] = functools.partial
         self.scope["remembered"] = functools.lru_cache(KEPT)
         if symbols is not None:
             as_native = functools.partial(native, symbols=symbols, constant=linker.constant)
@@ -171,19 +176,37 @@ class _GraphWriter:
         self.lengths: dict[str, str] = {}  # that the early lines need: where they are found
         self.early_names: dict[str, None] = {}  # that other lines need
         self.lines: list[Line] = []
+        self.writes: dict[int, Write] = {}
         self.loc: Any = None
 
-    def write(self, name: str) -> None:
-        """Write the function and add it to the unit."""
+    def write(self, name: str, reusable: Iterable[tuple[int, int]] = ()) -> None:
+        """Write the function and add it to the unit.
+
+        Args:
+            reusable: pairs of an output and an input that may share memory: if it is given a list for `writes`, the
+                function leaves there what is to be called to make such outputs.
+        """
         graph = self.graph
-        parameters = ["sizes", "constants", *(f"v{k}" for k in range(graph.arity))]
-        self.lines.append(Line(f"def {name}({', '.join(parameters)}):"))
         steps = steps_of(graph, self.live, has_status=self.has_status)
         is_known = self.unit.symbols is None and self.colours.shape.issuperset(steps.conditions)
         if self.traced and not is_known:  # where the function is traced
             steps = steps_of(graph, self.live, has_status=False)
-        self.uses = steps.last_uses(graph)
-        for number in steps.first:
+        if steps.conditions or not self.has_status:
+            self.writes = writes_of(graph, steps, reusable, self.roots, self._overwriting)
+        parameters = [
+            "sizes",
+            "constants",
+            *(f"v{k}" for k in range(graph.arity)),
+            *["writes=None"][: len(self.writes)],
+        ]
+        self.lines.append(Line(f"def {name}({', '.join(parameters)}):"))
+        first = [k for k in steps.first if k not in self.writes]
+        self.uses = steps._replace(first=(*first, *self.writes)).last_uses(graph)
+        for number in first:
+            self._node(number)
+        if self.writes:
+            self._write_last(steps.conditions)
+        for number in self.writes:
             self._node(number)
         if steps.conditions:
             conditions, results = [*map(self._condition, steps.conditions)], self._results(graph.outputs[:-1])
@@ -194,6 +217,27 @@ class _GraphWriter:
         self._line(f"return ({''.join(f'{r}, ' for r in self._results(graph.outputs))})")
         self._add_lengths(f"{name}_lengths")
         self.unit.functions.append(self.lines)
+
+    def _write_last(self, conditions: Sequence[int]) -> None:
+        """Leave the calls that write for the caller, if it has a list for them and no check fails."""
+        graph = self.graph
+        outputs = graph.outputs[:-1] if conditions else graph.outputs
+        new = {n for number in self.writes for n in graph.nodes[number].outputs}
+        for k in (*outputs, *(n for number in self.writes for n in graph.nodes[number].inputs)):
+            if k not in new:
+                self._native(k)
+        made, tests = set(self.made), [*map(self._condition, conditions)]
+        self._line(f"if {' and '.join(['writes is not None', *tests])}:")
+        for number, write in self.writes.items():
+            node = graph.nodes[number]
+            function = self.unit.bind(f"{node.op.name}_into", write.function, id(write.function))
+            operands = ", ".join(map(self._native, node.inputs))
+            self._line(f"    writes.append(partial({function}, {operands}, out=v{write.into}))")
+            self._line(f"    v{node.outputs[0]} = v{write.into}")
+            self.made.update(node.outputs)
+        results = [*self._results(outputs), *["None"][: len(conditions)]]
+        self._line(f"    return ({''.join(f'{r}, ' for r in results)})")
+        self.made = made
 
     def _condition(self, k: int) -> str:
         return self._on_host_name(k, early=False) if k in self.colours.shape else self._native(k)
@@ -372,13 +416,25 @@ class _GraphWriter:
 
     def _special(self, number: int, node: Node) -> Callable[..., Any] | None:
         """The linker's function for this node in place of the rule."""
-        unit, types = self.unit, self.graph.types
+        unit = self.unit
         rule = unit.request.rule_for(node.op.rule_key)
         if unit.linker.special is None or self.traced or rule is None:
             return None
-        operands, results = (tuple(types[k].static for k in places) for places in (node.inputs, node.outputs))
-        function = unit.linker.special(rule, Site(node.op, operands, results, self._dying(number, node)))
+        function = unit.linker.special(rule, self._site(node, self._dying(number, node)))
         return None if function is None else unit.request.seen(function, self.graph, number)
+
+    def _overwriting(self, number: int) -> Callable[..., Any] | None:
+        """The linker's function for a node that writes into memory which it is given."""
+        node, linker = self.graph.nodes[number], self.unit.linker
+        rule = self.unit.request.rule_for(node.op.rule_key)
+        if linker.overwrite is None or rule is None or node.op.size_operands(len(node.inputs)):
+            return None
+        return linker.overwrite(rule, self._site(node, frozenset()))
+
+    def _site(self, node: Node, dying: frozenset[int]) -> Site:
+        types = self.graph.types
+        operands, results = (tuple(types[k].static for k in places) for places in (node.inputs, node.outputs))
+        return Site(node.op, operands, results, dying)
 
     def _dying(self, number: int, node: Node) -> frozenset[int]:
         """The operands that nothing else reads, by position: computed here, and sharing memory with no other value."""

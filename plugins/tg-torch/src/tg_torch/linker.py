@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import sys
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -21,7 +22,8 @@ from tg.backend import FuncifyLinker, Linker, indexing, message, refusal, takes_
 from tg_torch.compiled import Compiled, CompiledStep
 from tg_torch.place import CPU, Place
 from tg_torch.special import special
-from tg_torch.traced import embedded, traceable, tracing
+from tg_torch.special.elementwise import overwrite
+from tg_torch.traced import embedded, is_dispatched, traceable, tracing
 from tg_torch.values import VIEWS, to_native, to_numpy
 
 if TYPE_CHECKING:
@@ -92,6 +94,24 @@ def owned(value: torch.Tensor) -> Array:
     return array if value.untyped_storage().nbytes() == array.nbytes else array.copy()
 
 
+def is_alone(value: Any) -> bool:
+    """Whether a tensor is ordinary, and nothing of PyTorch refers to it or to its memory; no mode may be in force."""
+    if type(value) is not torch.Tensor or value.requires_grad or value.is_inference() or not value.is_contiguous():
+        return False
+    if is_dispatched() or torch._C._len_torch_function_stack():
+        return False
+    return _references(value) == ALONE
+
+
+def _references(value: torch.Tensor) -> tuple[int, int, int]:
+    """The numbers of references to a tensor, other than Python's, and to its memory."""
+    storage = value.untyped_storage()
+    return value._use_count(), torch._C._storage_Use_Count(storage._cdata), sys.getrefcount(storage)
+
+
+ALONE: Final = _references(torch.empty(1))
+
+
 def ready(outputs: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
     """The outputs as ordinary tensors in C order, rather than windows of others; a copy waits for other devices."""
     return [y if y.is_contiguous() else y.contiguous() for y in outputs]
@@ -123,6 +143,8 @@ def funcify_linker(options: Options, *, steps: bool = False) -> FuncifyLinker:
         context=_place,
         ready=ready,
         owned=owned,
+        overwrite=overwrite,
+        is_alone=is_alone,
         special=special,
         views=VIEWS,
         tracing=functools.partial(tracing, None if options.device is None else find_device(options.device)),

@@ -54,7 +54,7 @@ def _add_multiple(node: Apply, outputs: Any) -> Variable | None:
         pairs.append((node.inputs[1], node.inputs[0]))
     for x, product in pairs:
         multiple = _multiple(product)
-        if multiple is not None and x.type.static == multiple[0].type.static and None not in x.type.shape:
+        if multiple is not None and x.type.static == multiple[0].type.static:
             y, factor = multiple
             sum_: Variable = AddMultiple(factor if is_sum else -factor)(x, y)
             return sum_

@@ -163,7 +163,7 @@ def tracing(
 ) -> FuncifyLinker | None:
     """The linker of programs of these arrays; None for ordinary tensors of a device, which a call takes too."""
     own = torch.device("cpu") if device is None else device
-    if all(_is_plain(x) and x.device == own for x in arrays) and not (_is_transformed() or _is_dispatched()):
+    if all(_is_plain(x) and x.device == own for x in arrays) and not (_is_transformed() or is_dispatched()):
         return None
     return tracing_linker(arrays[0].device if arrays else own, mesh)
 
@@ -217,7 +217,7 @@ def _is_transformed() -> bool:
     return torch._C._functorch.maybe_current_level() is not None
 
 
-def _is_dispatched() -> bool:
+def is_dispatched() -> bool:
     """Whether what is done to tensors is being written down."""
     return bool(
         torch._C._len_torch_dispatch_stack()

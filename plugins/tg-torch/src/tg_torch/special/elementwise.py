@@ -12,6 +12,7 @@ import torch
 
 from tg.backend import COMPLEX, FLOATS, arithmetic, cast, comparison, exponential, rounding, trigonometric
 from tg_torch.fused import AddMultiple, Relu, ReluGradient
+from tg_torch.rules import RULES
 from tg_torch.rules.elementwise.cast import DTYPES
 from tg_torch.unsigned import SIGNED
 
@@ -32,14 +33,13 @@ UNORDERED: Final = EMULATED | frozenset(COMPLEX)
 
 def direct(function: Function, excluded: frozenset[str] = EMULATED) -> Make:
     """`function`, which has an argument `out`, for operands of one dtype that is not excluded."""
+    return lambda site: _into(function, site) if _suits(site, excluded) else None
 
-    def make(site: Site) -> Rule | None:
-        dtypes = {t.dtype for t in site.operands}
-        if len(dtypes) > 1 or dtypes & excluded:
-            return None
-        return _into(function, site)
 
-    return make
+def _suits(site: Site, excluded: frozenset[str]) -> bool:
+    """Whether the operands have one dtype that is not excluded."""
+    dtypes = {t.dtype for t in site.operands}
+    return len(dtypes) == 1 and not dtypes & excluded
 
 
 def _into(function: Function, site: Site) -> Function:
@@ -111,6 +111,16 @@ def _relu_gradient(site: Site) -> Rule | None:
 
 def _floating(function: Function) -> Make:
     return lambda site: _into(function, site) if site.operands[0].dtype in FLOATS else None
+
+
+def overwrite(rule: Rule, site: Site) -> Rule | None:
+    """PyTorch's own function for a node, with an argument `out`, that runs no Python."""
+    key = site.op.rule_key
+    if RULES.get(key) is not rule:
+        return None
+    if isinstance(site.op, AddMultiple):
+        return functools.partial(torch.add, alpha=site.op.factor)
+    return PLAIN[key] if key in PLAIN and _suits(site, EMULATED) else None
 
 
 PLAIN: Final[dict[Any, Function]] = {
