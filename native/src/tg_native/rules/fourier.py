@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms, by the loops of `numpy.fft`."""
+"""Discrete Fourier transforms, by the loops of `numpy.fft` or by what a machine has in their place."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tg_native.kernels.dtypes import PARTS
 from tg_native.kernels.functions import sqrt
 from tg_native.kernels.index import index
 from tg_native.kernels.lanes import Lanes, constant_of
+from tg_native.plan.values import is_zero
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,11 +50,13 @@ def _rows(site: Site, loops: dict[int | None, str], norm: str, *, is_inverse: bo
         return NotImplemented
     y = site.allocate(0)
     n = y.shape[-1] if is_inverse else x.shape[-1]
-    factor = site.temporary(transforms.dtype, (1,))
+    is_real = transforms.dtype in (x.dtype, y.dtype)
+    factor, room = site.temporary(transforms.dtype, (1,)), transforms.room(n, is_real=is_real)
     counts, steps = site.temporary("int64", (3,)), site.temporary("int64", (5,))
     kernel = site.kernel()
     source, target = kernel.read(x), kernel.write(y)
     at, counted, stepped = (kernel.write(array) for array in (factor, counts, steps))
+    memory = None if is_zero(room) else kernel.write(site.temporary(transforms.dtype, (room,)))
     rows: int | Length = x.shape[-2] if x.ndim > 1 else 1
     with kernel.body.of(0):
         points = kernel.length(n)
@@ -63,17 +66,19 @@ def _rows(site: Site, loops: dict[int | None, str], norm: str, *, is_inverse: bo
         (far, further), a, b = beyond[0], numpy_dtype(x.dtype).itemsize, numpy_dtype(y.dtype).itemsize
         distances = [(far, a), (0, 1), (further, b), (x.strides[-1], a), (y.strides[-1], b)]
         _store(kernel, stepped, steps, [kernel.length(step) * size for step, size in distances])
+        if memory is not None:
+            transforms.begin(kernel, points, memory, is_real=is_real)
         with kernel.loops(x.shape[:-2]) as outer:
             places = (kernel.moved(source, outer, x.strides[:-2]), at, kernel.moved(target, outer, y.strides[:-2]))
             if len(loops) == 1:
-                transforms.call(kernel, loops[None], places, counted, stepped)
+                transforms.call(kernel, loops[None], places, counted, stepped, memory)
             elif type(parity := remainder(n, 2)) is int:
-                transforms.call(kernel, loops[parity], places, counted, stepped)
+                transforms.call(kernel, loops[parity], places, counted, stepped, memory)
             else:
                 for number, name in loops.items():
                     assert number is not None
                     with kernel.body.when((points & 1) == number):
-                        transforms.call(kernel, name, places, counted, stepped)
+                        transforms.call(kernel, name, places, counted, stepped, memory)
     site.run(kernel)
     return y
 

@@ -16,6 +16,7 @@ from tg_c.lanes import by_text
 from tg_c.lengths import FORMS
 from tg_c.machine import blas, has_transforms
 from tg_c.memory import CMemory
+from tg_c.own_transforms import OwnTransforms
 from tg_c.pieces import Local, in_pieces
 from tg_c.prelude import Element
 from tg_c.printed import Printed
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from tg_native.graphs.steps import Steps
     from tg_native.loops import kernel as loops
     from tg_native.loops.pointwise import ScalarProgram
+    from tg_native.loops.transforms import Transforms
     from tg_native.plan.memory import Buffer
     from tg_native.plan.values import Value
 
@@ -412,8 +414,8 @@ class GraphFunction(graphs.GraphFunction):
             return None
         return CLapack(self.unit, dtype)
 
-    def transforms(self, dtype: str) -> CTransforms | None:
-        return CTransforms(self.unit, dtype) if has_transforms() else None
+    def transforms(self, dtype: str) -> Transforms:
+        return CTransforms(self.unit, dtype) if has_transforms() else OwnTransforms(self.unit, dtype)
 
     def called(self, graph: FrozenGraph, arguments: Sequence[tuple[str, str]], status: str | None) -> str:
         name, code = self.unit.function(graph), self.fresh("code")

@@ -34,7 +34,13 @@ class CTransforms(Transforms):
         self.unit, self.dtype = unit, dtype
 
     def call(
-        self, kernel: Kernel, name: str, places: tuple[Pointer, Pointer, Pointer], counts: Pointer, steps: Pointer
+        self,
+        kernel: Kernel,
+        name: str,
+        places: tuple[Pointer, Pointer, Pointer],
+        counts: Pointer,
+        steps: Pointer,
+        memory: Pointer | None,
     ) -> None:
         body = kernel.body
         assert isinstance(body, Routine)

@@ -22,7 +22,13 @@ class NumbaTransforms(Transforms):
         self.unit, self.dtype = unit, dtype
 
     def call(
-        self, kernel: loops.Kernel, name: str, places: tuple[Pointer, Pointer, Pointer], counts: Pointer, steps: Pointer
+        self,
+        kernel: loops.Kernel,
+        name: str,
+        places: tuple[Pointer, Pointer, Pointer],
+        counts: Pointer,
+        steps: Pointer,
+        memory: Pointer | None,
     ) -> None:
         own = cast("Kernel", kernel)
         body, name = own.body, LETTERS[self.dtype] + name

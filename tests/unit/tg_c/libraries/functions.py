@@ -122,7 +122,24 @@ def dtypes():
     return f, {"x": _normal(9), "z": _normal(9) + 1j * _normal(9)}
 
 
-ALL = (small, posterior, recurrence, systems, draws, training, network, dtypes)
+def spectra():
+    """Transforms of free and of known numbers of points, prime ones too, and the gradient of a power."""
+    n, rows = tg.dim("n"), tg.dim("rows")
+    x, z = tg.matrix("x", shape=(rows, n)), tg.tensor("z", "complex64", (37, rows, 2))
+    power = tg.abs(tg.fft.rfft(x)) ** 2
+    outputs = {
+        "whole": tg.fft.fft(x * (1 + 2j), norm="ortho"),
+        "back": tg.fft.irfft(tg.fft.rfft(x)[:, ::-1], x.shape[1]),
+        "across": tg.fft.ifft(z, axis=0),
+        "plane": tg.fft.rfft2(x[:, :6]),
+        "dx": tg.grad(tg.sum(power * tg.arange(power.shape[1])), x),
+    }
+    f = tg.function([x, z], outputs, name="spectra")
+    z_value = (_normal(37, 4, 2) + 1j * _normal(37, 4, 2)[::-1]).astype("complex64")
+    return f, {"x": _normal(4, 82), "z": z_value}
+
+
+ALL = (small, posterior, recurrence, systems, draws, training, network, dtypes, spectra)
 
 
 def _normal(*shape):
