@@ -226,7 +226,7 @@ class _GraphWriter:
         for k in (*outputs, *(n for number in self.writes for n in graph.nodes[number].inputs)):
             if k not in new:
                 self._native(k)
-        made, tests = set(self.made), [*map(self._condition, conditions)]
+        before, tests = set(self.made), [*map(self._condition, conditions)]
         self._line(f"if {' and '.join(['writes is not None', *tests])}:")
         for number, write in self.writes.items():
             node = graph.nodes[number]
@@ -237,7 +237,7 @@ class _GraphWriter:
             self.made.update(node.outputs)
         results = [*self._results(outputs), *["None"][: len(conditions)]]
         self._line(f"    return ({''.join(f'{r}, ' for r in results)})")
-        self.made = made
+        self.made = before
 
     def _condition(self, k: int) -> str:
         return self._on_host_name(k, early=False) if k in self.colours.shape else self._native(k)
