@@ -139,7 +139,22 @@ def spectra():
     return f, {"x": _normal(4, 82), "z": z_value}
 
 
-ALL = (small, posterior, recurrence, systems, draws, training, network, dtypes, spectra)
+def fitted():
+    """Least squares by QR factors with the gradient of the rest, and a basis that is completed, of complex numbers."""
+    n, batch = tg.dim("n"), tg.dim("batch")
+    a, b = tg.tensor("a", shape=(batch, n, 3)), tg.matrix("b", shape=(batch, n))
+    z = tg.matrix("z", "complex64", shape=(5, 2))
+    q, r = tg.linalg.qr(a)
+    x = tg.linalg.solve_triangular(r, q.mT @ b[:, :, None])
+    rest = tg.sum((a @ x - b[:, :, None]) ** 2)
+    basis, _ = tg.linalg.qr(z, "complete")
+    outputs = {"q": q, "r": r, "x": x, "da": tg.grad(rest, a), "basis": basis}
+    f = tg.function([a, b, z], outputs, name="fitted")
+    z_value = (_normal(5, 2) + 1j * _normal(2, 5).T).astype("complex64")
+    return f, {"a": _normal(2, 20, 3), "b": _normal(2, 20), "z": z_value}
+
+
+ALL = (small, posterior, recurrence, systems, draws, training, network, dtypes, spectra, fitted)
 
 
 def _normal(*shape):
