@@ -32,6 +32,28 @@ def test_distinct_entries_are_those_of_numpy(x: Any, axis: int | None) -> None:
         assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
 
 
+def test_nans_count_as_one_unless_they_shall_not() -> None:
+    x = np.array([[2.0, np.nan], [np.nan, 2.0]])
+    own: Any = [
+        *tg.unique(x, True, True, True, equal_nan=False),
+        tg.unique(x, equal_nan=False, axis=0),
+        tg.unique(x, sorted=False),
+        tg.unique_values(x),
+        *(part for f in (tg.unique_counts, tg.unique_inverse, tg.unique_all) for part in f(x)),
+    ]
+    wanted = [
+        *np.unique(x, True, True, True, equal_nan=False),
+        np.unique(x, equal_nan=False, axis=0),
+        np.unique(x),
+        np.sort(np.unique_values(x)),
+        *(part for f in (np.unique_counts, np.unique_inverse, np.unique_all) for part in f(x)),
+    ]
+    for result, expected in zip(tg.function([], own, backend="perform")(), wanted, strict=True):
+        np.testing.assert_array_equal(result, expected)
+    f = tg.function([], tg.unique(x, equal_nan=False, return_counts=True, size=4, fill_value=0.0), backend="perform")
+    np.testing.assert_array_equal(f(), [[2.0, np.nan, np.nan, 0.0], [2, 1, 1, 0]])
+
+
 @pytest.mark.parametrize("size", [2, 5, 9])
 def test_a_stated_size_of_entries_is_that_of_jax(size: int) -> None:
     jnp = pytest.importorskip("jax.numpy")

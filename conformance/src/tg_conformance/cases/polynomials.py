@@ -12,6 +12,7 @@ from tg.ops.polynomials import FAMILY
 from tg.plugin.case import Case, f64, fixed
 from tg_conformance.cases.family import of_family, twin
 
+FIT: Final = np.polyfit(np.arange(6.0), np.eye(6), 2)
 WEIGHTS: Final = np.array([1.0, 2.0, 1.0, 1.0, 3.0, 1.0])
 
 WRITTEN: Final = (
@@ -59,6 +60,15 @@ WRITTEN: Final = (
             np.polyfit(np.arange(6.0), y.astype("float64"), 1, w=WEIGHTS),
         ),
         condition=lambda y: (np.sum(np.abs(y)) * 50, np.sum(np.abs(y)) * 50),
+    ),
+    Case(
+        lambda y: tg.polyfit(np.arange(6.0), y, 2),
+        [f64(6)],
+        name="slopes of polyfit",
+        oracle=lambda y: FIT @ y,  # the fit is linear, and differences of NumPy's have no longer precision
+        condition=lambda y: np.sum(np.abs(y)) * 50,
+        gradient=True,
+        analytic=True,
     ),
     Case(tg.roots, [f64("n")], name="roots of unknown length", raises=ShapeError, static=(False,)),
     Case(lambda p: tg.polyder(p, -1), [f64("n")], name="polyder of order -1", raises=InputError),

@@ -184,7 +184,11 @@ FOUND: Final = (
     ),
     alike(
         "unique with NaN",
-        lambda m, x: m.unique(x, True, True, True),
+        lambda m, x: (
+            *m.unique(x, True, True, True),
+            *m.unique(x, True, True, True, equal_nan=False),
+            *m.unique_counts(x),
+        ),
         [fixed([np.nan, 1.0, -0.0, np.nan, np.inf, 0.0, 1.0, -np.inf])],
     ),
     alike(

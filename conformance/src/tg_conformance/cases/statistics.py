@@ -110,6 +110,15 @@ WRITTEN: Final = (
         name="grad without nan",
         oracle=lambda x: np.array([0.5, 0.0, 1.5]),
     ),
+    twin(
+        "slopes without nan",
+        lambda m, x: (
+            *(m.nansum(x, 0), m.nanprod(x, 1), m.nanmean(x, 0), m.nanvar(x, 1), m.nanstd(x)),
+            *(m.nancumsum(x, 0), m.nancumprod(x, 1)),
+        ),
+        f64(3, 4),
+        gradient=True,
+    ),
     Case(
         lambda x, w: (
             *(tg.mean(x), tg.mean(x, 1), tg.nanmean(x), tg.average(x, 1, weights=w), tg.median(x)),

@@ -152,10 +152,12 @@ def unique(
     return_counts: bool = False,
     axis: int | None = None,
     *,
+    equal_nan: bool = True,
+    sorted: bool = True,
     size: Any = None,
     fill_value: Any = None,
 ) -> Any:
-    """The distinct elements of x in ascending order; NaNs count as one, and come last.
+    """The distinct elements of x in ascending order; NaNs come last, and count as one unless `equal_nan` is False.
 
     Args:
         return_index: also where each occurs first, in C order.
@@ -163,6 +165,8 @@ def unique(
         return_counts: also how often each occurs.
         axis: distinct entries along an axis in lexicographic order; positions are along it. Of the other axes the
             lengths are known, and none is 0; a NaN differs from all others.
+        equal_nan: whether NaNs count as one, where there is no `axis`.
+        sorted: accepted as NumPy has it; the order is ascending whatever it says.
         size: how many there shall be: the least ones, then `fill_value`, which is the least unless given (with index
             and count 0).
     Raises:
@@ -179,7 +183,7 @@ def unique(
         entries = moveaxis(x, k, 0)
         order = _lexicographic(entries)
     ordered = take(entries, order, 0, mode="promise")
-    first = _is_first(ordered)
+    first = _is_first(ordered, equal_nan)
     selection = find(first, size)
     values = take(ordered, selection.positions, 0, mode="promise")
     if selection.real is not None and fill_value is not None:
@@ -201,14 +205,18 @@ def unique(
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _is_first(ordered: Variable) -> Variable:
-    """Whether an entry along the first axis of a sorted array differs from the one before; NaNs of a vector do not."""
+def _is_first(ordered: Variable, equal_nan: bool) -> Variable:
+    """Whether an entry along the first axis of a sorted array differs from the one before.
+
+    Args:
+        equal_nan: whether NaNs of a vector do not.
+    """
     number = iota(ordered.shape[0])
     before = take(ordered, maximum(number - 1, 0), 0, mode="promise")
     differs = not_equal(ordered, before)
     if ordered.type.ndim > 1:
         differs = any_of(differs, tuple(range(1, ordered.type.ndim)))
-    elif is_inexact(ordered.type.dtype):
+    elif equal_nan and is_inexact(ordered.type.dtype):
         differs = logical_and(differs, logical_not(logical_and(isnan(ordered), isnan(before))))
     return logical_or(equal(number, 0), differs)
 
@@ -228,8 +236,8 @@ def _lexicographic(entries: Variable) -> Variable:
 
 
 def unique_values(x: Any) -> Variable:
-    """The distinct elements of x in ascending order."""
-    return unique(x)  # type: ignore[no-any-return]
+    """The distinct elements of x in ascending order; a NaN differs from all others."""
+    return unique(x, equal_nan=False)  # type: ignore[no-any-return]
 
 
 class UniqueCountsResult(NamedTuple):
@@ -256,18 +264,21 @@ class UniqueAllResult(NamedTuple):
 
 
 def unique_counts(x: Any) -> UniqueCountsResult:
-    """The distinct elements of x, and how often each occurs."""
-    return UniqueCountsResult(*unique(x, return_counts=True))
+    """The distinct elements of x, and how often each occurs; a NaN differs from all others."""
+    return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
 
 
 def unique_inverse(x: Any) -> UniqueInverseResult:
-    """The distinct elements of x, and which of them each element is."""
-    return UniqueInverseResult(*unique(x, return_inverse=True))
+    """The distinct elements of x, and which of them each element is; a NaN differs from all others."""
+    return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
 
 
 def unique_all(x: Any) -> UniqueAllResult:
-    """The distinct elements of x, where each occurs first, which of them each element is, and how often each occurs."""
-    return UniqueAllResult(*unique(x, return_index=True, return_inverse=True, return_counts=True))
+    """The distinct elements of x, where each occurs first, which of them each element is, and how often each occurs.
+
+    A NaN differs from all others.
+    """
+    return UniqueAllResult(*unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False))
 
 
 def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Variable:
