@@ -40,7 +40,12 @@ class TgError(Exception):
     def __init__(self, *args: object) -> None:
         super().__init__(*args)
         self.shows_all = not TgError.is_short()
-        place = None if "\n  at " in str(self) else TgError.locate()
+        self.note_place()
+
+    def note_place(self) -> None:
+        """Note the user's line that is being executed, unless the text or a note has one."""
+        texts = (f"\n{text}" for text in (str(self), *getattr(self, "__notes__", ())))
+        place = None if any("\n  at " in text for text in texts) else TgError.locate()
         if place is not None:
             self.add_note(f"  at  {place}")
 
@@ -59,7 +64,14 @@ class ShapeError(TgError, ValueError):
 
 
 class AxisError(ShapeError, NumpyAxisError):
-    """An axis that an array does not have; an `IndexError` besides, as in NumPy."""
+    """An axis that an array does not have; an `IndexError` besides, with `axis` and `ndim`, as in NumPy."""
+
+    def __init__(self, text: str, axis: int | None = None, ndim: int | None = None) -> None:
+        super().__init__(text)
+        self.axis, self.ndim = axis, ndim
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # NumPy's would add its own
 
 
 class DtypeError(TgError, TypeError):

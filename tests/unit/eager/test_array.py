@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg.errors import DtypeError
+from tg.errors import DtypeError, ShapeError
 
 NUMBERS = np.array([[1.5, -2.0, 3.0], [0.5, 4.0, -1.0]])
 BINARY = (
@@ -100,6 +100,33 @@ def test_items_by_arrays_and_masks_are_those_of_numpy(xp):
 def test_an_index_out_of_range_is_an_index_error(xp):
     with pytest.raises(IndexError):
         xp.asarray(NUMBERS)[2]
+
+
+@pytest.mark.parametrize("value", [128, -129, 2**70, [1, 300]])
+def test_an_integer_that_the_dtype_cannot_hold_is_not_assigned(xp, value):
+    x, like = xp.asarray(np.ones(2, "int8")), np.ones(2, "int8")
+    with pytest.raises(OverflowError):
+        like[:] = value
+    with pytest.raises(OverflowError, match=r"needed an integer in \[-128, 127\] for int8"):
+        x[:] = value
+    np.testing.assert_array_equal(np.asarray(x), like)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda xp: xp.ones((2, 3)) + xp.ones((3, 2)),
+        lambda xp: xp.matmul(xp.ones((2, 3)), xp.ones((2, 3))),
+        lambda xp: xp.reshape(xp.ones(6), (4, 2)),
+        lambda xp: xp.sum(xp.ones(3), axis=4),
+        lambda xp: xp.concat([xp.ones(3), xp.ones((2, 2))]),
+        lambda xp: operator.setitem(xp.ones(2), slice(None), [1.0, 2.0, 3.0]),
+    ],
+)
+def test_an_error_of_shapes_has_the_line_of_the_user(xp, wrong):
+    with pytest.raises(ShapeError) as raised:
+        wrong(xp)
+    assert any("  at  test_array.py:" in f"  {note}" for note in raised.value.__notes__)
 
 
 def test_numbers_of_arrays_without_axes(reference):

@@ -328,7 +328,10 @@ class Namespace(ModuleType):
 
         Raises:
             DtypeError: the items are complex, and the array is not.
+            RangeError: a Python integer that the dtype cannot hold.
         """
+        if np.dtype(x.dtype).kind in "iu":
+            self._need_fitting(value, x.dtype.name)
         items: Any = np.array(value) if type(value) in WEAK else self._array(value)
         if np.dtype(items.dtype).kind == "c" and np.dtype(x.dtype).kind != "c":
             hint = "xp.real(value) has no imaginary parts; xp.astype(x, xp.complex128) holds them"
@@ -336,6 +339,18 @@ class Namespace(ModuleType):
         if type(value) in WEAK:
             items = array(self._border.to_native(items.astype(x.dtype)), self)
         return self._call("setitem", (x, index, items), {})  # type: ignore[no-any-return]
+
+    def _need_fitting(self, value: Any, dtype: str) -> None:
+        """Refuse Python integers, alone or in lists, that an integer dtype cannot hold.
+
+        Raises:
+            RangeError: there is one.
+        """
+        if isinstance(value, list | tuple):
+            for part in value:
+                self._need_fitting(part, dtype)
+        elif type(value) is int:
+            weak_constant(value, dtype)
 
     def _on(self, x: Array, device: str) -> Array:
         """The array on a device: of the namespace of its backend there."""

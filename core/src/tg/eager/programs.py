@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from tg.callers import warn
-from tg.errors import NoRuleError, PerformanceWarning
+from tg.errors import NoRuleError, PerformanceWarning, TgError
 from tg.functions.make import function
 from tg.functions.pool import Job, submit
 from tg.functions.structure import flatten
@@ -72,8 +72,12 @@ class Program:
         self._run = self._runner()
 
     def _traced(self, build: Callable[[Sequence[Variable]], Any]) -> tuple[list[Variable], Structure]:
-        with locs.at(None):
-            return flatten(build(self._inputs))
+        try:
+            with locs.at(None):
+                return flatten(build(self._inputs))
+        except TgError as error:
+            error.note_place()
+            raise
 
     def _compiled(self, backend: Any, **options: Any) -> Function:
         with locs.at(None):

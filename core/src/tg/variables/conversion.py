@@ -304,7 +304,7 @@ def axis_from_end(axis: Any, ndim: int, what: str, where: str = "the array") -> 
     k = int(axis)
     if not -ndim <= k < ndim:
         hint = f"axes are 0 to {ndim - 1}, or -1 to {-ndim} from the end" if ndim else "a scalar has no axes"
-        raise AxisError(message(f"{what}: axis {k} is out of range: {where} has {ndim} axes", hint=hint))
+        raise AxisError(message(f"{what}: axis {k} is out of range: {where} has {ndim} axes", hint=hint), k, ndim)
     return k if k < 0 else k - ndim
 
 
@@ -327,7 +327,7 @@ def need_axes(what: str, axes: Sequence[int], ndim: int, where: str = "the array
     """
     for k in axes:
         if k < -ndim:
-            raise AxisError(message(f"{what}: axis {k} is out of range: {where} has {ndim} axes"))
+            raise AxisError(message(f"{what}: axis {k} is out of range: {where} has {ndim} axes"), k, ndim)
         if k >= 0:
             raise ShapeError(message(f"{what}: axis {k}: found one from the front, needed one counted from the end"))
     if len(set(axes)) != len(axes):
