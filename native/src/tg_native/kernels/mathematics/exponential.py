@@ -43,6 +43,11 @@ R: Final = {
 }  # fmt: skip
 SQRT_HALF: Final = {"float64": 0.7071067811865476, "float32": 0.7071067690849304}
 EXP2_RANGE: Final = {"float64": (-1076.0, 1025.0), "float32": (-151.0, 129.0)}
+E2: Final = {
+    kind: (LN2[kind]["LN2"], *(c * LN2[kind]["LN2"] ** power for power, c in enumerate(coefficients, 2)))
+    for kind, coefficients in E.items()
+}
+"""(2^s - 1) / s, by the same polynomial in s = r / log(2)."""
 LIFTS: Final = {"float64": 53, "float32": 24}
 """By how much exponents are raised: the nearest to the bottom of `EXP_RANGE` becomes that of 0, all others normal."""
 ENDLESS: Final = {"float64": 673.2, "float32": 72.2}
@@ -193,7 +198,8 @@ def _exp2(x: Lanes) -> Lanes:
 
     def write(a: Lanes) -> tuple[Lanes, Lanes]:
         t = a + rounder
-        return less_1((a - (t - rounder)) * LN2[WORDS[x.dtype]]["LN2"], E[WORDS[x.dtype]]), t
+        s = a - (t - rounder)
+        return s * polynomial(s, E2[WORDS[x.dtype]]), t
 
     return exponential(x, EXP2_RANGE[x.dtype], write)
 

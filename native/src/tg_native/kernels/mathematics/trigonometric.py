@@ -175,7 +175,7 @@ class Halved(NamedTuple):
 def _halved(x: Lanes) -> Halved:
     a = fabs(x)
     far = a > 0.5
-    z = select(far, (1 - a) * 0.5, a * a)
+    z = select(far, fma(a, -0.5, 0.5), a * a)
     r = select(far, sqrt(z), a)
     return Halved(far, r, r * z * polynomial(z, INVERSE_SINE[x.dtype]))
 
@@ -183,8 +183,8 @@ def _halved(x: Lanes) -> Halved:
 def asin(x: Lanes) -> Lanes:
     """The inverse sine."""
     far, r, rest = _halved(x)
-    lack = REST[x.dtype]
-    return copysign(select(far, QUARTER[x.dtype] - (2 * r - (lack - 2 * rest)), r + rest), x)
+    beyond = fma(r, -2, QUARTER[x.dtype]) + fma(rest, -2, REST[x.dtype])
+    return copysign(select(far, beyond, r + rest), x)
 
 
 def acos(x: Lanes) -> Lanes:
@@ -199,8 +199,8 @@ KERNELS: Final = {
     "sin": Kernel(sin, error=2.5),
     "cos": Kernel(cos, error=2.5),
     "tan": Kernel(tan, error=4.0),
-    "asin": Kernel(asin, error=2.5, narrow=("float64",)),
-    "acos": Kernel(acos, error=2.5),
+    "asin": Kernel(asin, error=2.5, narrow=("float32", "float64")),
+    "acos": Kernel(acos, error=2.5, narrow=("float64",)),
     "atan2": Kernel(atan2, error=4.0),
     "atan": Kernel(atan, error=2.5),
 }
