@@ -11,6 +11,7 @@ from tg_native.kernels.index import Index, index
 from tg_native.kernels.lanes import constant_of
 from tg_native.loops.kernel import MOST
 from tg_native.loops.pointwise import Place, abreast, is_worth_twice, mapped, program_of, run, uniform, write_row
+from tg_native.loops.repeats import form_of
 from tg_native.plan.values import Array, Scalar, collapsed, is_one, is_zero, spread
 
 if TYPE_CHECKING:
@@ -82,12 +83,15 @@ class Epilogue:
         """The operands that are no single numbers, and what is stored."""
         return (*(v for v in self.operands.values() if isinstance(v, Array)), *self.outputs)
 
-    def form(self) -> tuple[object, ...] | None:
-        """All that is in a function because of it; None where that is numbers, which may be handed over in tables."""
-        if any(isinstance(v, Scalar) for v in self.operands.values()):
-            return None
+    @property
+    def numbers(self) -> tuple[object, tuple[str, ...]]:
+        """Form and texts of the operands that are single numbers."""
+        return form_of(v for v in self.operands.values() if isinstance(v, Scalar))
+
+    def form(self) -> tuple[object, ...]:
+        """All that is in a function because of it."""
         kinds = ((v is self.y, v.dtype, *map(key, v.strides)) for v in self.arrays)
-        return (self.op, *map(key, self.shape), *kinds)
+        return (self.op, *map(key, self.shape), *kinds, self.numbers[0])
 
     def bound(self, kernel: Kernel, y: Pointer) -> Bound:
         """The epilogue in a function, where y is at a place."""

@@ -48,9 +48,8 @@ class Rows(Windows):
     def is_apart(self, axis: Axis) -> bool:
         return axis is self.apart
 
-    def form(self) -> tuple[object, ...] | None:
-        form = super().form()
-        return None if form is None else (*form, self.row is None)
+    def form(self) -> tuple[object, ...]:
+        return (*super().form(), self.row is None)
 
     def add_block(self, phases: Sequence[Phase], sources: Sources, w: Pointer, y: Pointer, ends: Bound | None) -> None:
         kernel, taps = self.kernel, self.taps_of(phases, sources)

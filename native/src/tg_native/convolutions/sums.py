@@ -50,9 +50,8 @@ class Sums(Windows):
     def is_apart(self, axis: Axis) -> bool:
         return False
 
-    def form(self) -> tuple[object, ...] | None:
-        form = super().form()
-        return None if form is None else (*form, self.axes[-1].size)
+    def form(self) -> tuple[object, ...]:
+        return (*super().form(), self.axes[-1].size)
 
     def add_block(self, phases: Sequence[Phase], sources: Sources, w: Pointer, y: Pointer, ends: Bound | None) -> None:
         kernel, strides = self.kernel, self.strides

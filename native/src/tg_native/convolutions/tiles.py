@@ -103,9 +103,8 @@ class Tiles(Windows):
     def is_apart(self, axis: Axis) -> bool:
         return False
 
-    def form(self) -> tuple[object, ...] | None:
-        form = super().form()
-        return None if form is None else (*form, self.rows, self.side, self.is_turned)
+    def form(self) -> tuple[object, ...]:
+        return (*super().form(), self.rows, self.side, self.is_turned)
 
     def add_block(self, phases: Sequence[Phase], sources: Sources, w: Pointer, y: Pointer, ends: Bound | None) -> None:
         taps, sizes = self.taps_of(phases, sources), [sources.images, *(phase.results for phase in phases)]

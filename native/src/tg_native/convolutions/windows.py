@@ -18,6 +18,7 @@ from tg_native.kernels.dtypes import item_size
 from tg_native.kernels.index import Index, index
 from tg_native.kernels.lanes import constant_of
 from tg_native.loops.nest import own_memory
+from tg_native.loops.repeats import once
 from tg_native.loops.terms import Terms
 from tg_native.plan.values import count, is_one, is_zero
 
@@ -129,19 +130,17 @@ class Windows(abc.ABC):
         """Distance between elements, as an argument unless that is 0 or 1."""
         return stride if type(stride) is int and _is_short(stride) else self.size(place)
 
-    def form(self) -> tuple[object, ...] | None:
-        """All that the function depends on besides its arguments: where this is equal the text is. None: more.
+    def form(self) -> tuple[object, ...]:
+        """All that the function depends on besides its arguments: where this is equal the text is.
 
         An epilogue's lengths are no arguments, and those that it has in common with the convolution are not told from
         these: such functions are one where all lengths are equal, as those of repeated blocks are.
         """
         pointers = [v.pointer for v in self.arrays]
-        ends = None if self.ends is None else self.ends.epilogue.form()
+        ends = None
         if self.ends is not None:
-            if ends is None:
-                return None
             pointers += [v.pointer for v in self.ends.epilogue.arrays]
-            ends = (*ends, *((role, key(n)) for role, n in self.sizes.items()))
+            ends = (*self.ends.epilogue.form(), *((role, key(n)) for role, n in self.sizes.items()))
         return (
             type(self),
             self.lanes,
@@ -196,14 +195,8 @@ class Windows(abc.ABC):
 
     def write(self) -> None:
         """Write the whole function, unless one of this form is there, and call it."""
-        forms, form = self.site.function.unit.forms, self.form()
-        if self.kernel.share is not None or form is None:  # with arguments of their own
-            self._write()
-        elif form in forms:
-            self.kernel.repeat(forms[form], self.sizes)
-        else:
-            self._write()
-            forms[form] = self.kernel
+        texts = () if self.ends is None else self.ends.epilogue.numbers[1]
+        once(self.site.forms, self.kernel, self.form(), texts, self._write, self.sizes)
         self.site.run(self.kernel)
 
     def _write(self) -> None:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tg_native.fusion.loop import Stage
     from tg_native.graphs.site import Site
     from tg_native.graphs.unit import Unit
+    from tg_native.loops.repeats import Forms
     from tg_native.plan.memory import Buffer
     from tg_native.plan.values import Value
 
@@ -155,6 +156,10 @@ class GraphFunction(Statements):
     def readers(self) -> Mapping[int, Sequence[Node]]:
         """The nodes that read each value."""
         return readers_of(self.graph)
+
+    @property
+    def forms(self) -> Forms:
+        return self.unit.forms
 
     # --- memory ------------------------------------------------------------------------------------------------------
 

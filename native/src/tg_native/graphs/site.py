@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tg_native.loops.kernel import Kernel
     from tg_native.loops.lapack import Lapack
     from tg_native.loops.pointwise import ScalarProgram
+    from tg_native.loops.repeats import Forms
     from tg_native.loops.transforms import Transforms
 
 
@@ -114,6 +115,11 @@ class Site:
         size = count(space)
         if type(size) is not int or size * each > LEAST:
             self.function.share(kernel, space, each, small, unit)
+
+    @property
+    def forms(self) -> Forms:
+        """The loops of the unit that are written."""
+        return self.function.unit.forms
 
     def rule(self, op: Op) -> Any:
         """The rule for an op on elements in lanes."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tg_native.loops.kernel import Kernel
     from tg_native.loops.lapack import Lapack
     from tg_native.loops.pointwise import ScalarProgram
+    from tg_native.loops.repeats import Forms
     from tg_native.loops.transforms import Transforms
     from tg_native.plan.memory import Buffer, Memory
     from tg_native.plan.values import Array, Value
@@ -172,6 +173,11 @@ class Statements(Lengths):
     @abc.abstractmethod
     def run(self, kernel: Kernel) -> None:
         """Call a finished loop over lanes."""
+
+    @property
+    @abc.abstractmethod
+    def forms(self) -> Forms:
+        """The loops of the unit that are written."""
 
     def divide(self, kernel: Kernel, *arguments: Any) -> None:
         """Nothing that is not of a rule is shared by threads."""

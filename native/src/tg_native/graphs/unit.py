@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tg.plugin.records import Rule
     from tg_native.graphs.function import GraphFunction
     from tg_native.graphs.ticks import Ticks
-    from tg_native.loops.kernel import Kernel
+    from tg_native.loops.repeats import Forms
     from tg_native.plan.shapes import Shapes
     from tg_native.show.shown import Language
 
@@ -39,7 +39,7 @@ class Unit(abc.ABC):
         """Begin one; with `ticks`, one that takes the time of its parts."""
         self.request, self.ticks = request, ticks
         self.calls = Calls()
-        self.forms: dict[object, Kernel] = {}  # loops that are written, by all that their texts depend on
+        self.forms: Forms = {}
         self.texts: list[tuple[str, GraphFunction]] = []  # of each function its own, those first that others call
         self._names: dict[FrozenGraph, str] = {}
         self._rules: dict[object, Rule] = {}

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tg.graph.op import Op
     from tg.types.lengths import Length
     from tg_native.loops.kernel import Kernel
+    from tg_native.loops.repeats import Forms
 
 
 class Function(Protocol):
@@ -44,6 +45,10 @@ class Function(Protocol):
             moved: the dtypes of what each index moves from or to memory.
             small: numbers of elements, of which none may be large.
         """
+
+    @property
+    def forms(self) -> Forms:
+        """The loops that are written."""
 
     def rule(self, op: Op) -> Any:
         """The rule for an op on elements: of the op, operands and the dtype of the result."""

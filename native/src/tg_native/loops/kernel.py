@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import abc
 import contextlib
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, overload
 
 from tg_native.kernels.dtypes import PARTS, item_size
 from tg_native.kernels.index import INT64, Counted, Index, Pointer, index
 from tg_native.kernels.routine import Block
-from tg_native.plan.values import Scalar, is_one, is_zero
+from tg_native.plan.values import Array, Scalar, is_one, is_zero
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     from tg.types.lengths import Length
     from tg_native.kernels.lanes import Elements
     from tg_native.kernels.routine import Routine
-    from tg_native.plan.values import Array
 
 MOST: Final = 64  # lanes
+NO_LENGTHS: Final[Mapping[object, int | Length]] = MappingProxyType({})
 
 
 def lanes_for(vector_bytes: int, dtypes: Iterable[str], vectors: int, length: int | Length) -> int:
@@ -29,6 +30,14 @@ def lanes_for(vector_bytes: int, dtypes: Iterable[str], vectors: int, length: in
     while type(length) is int and lanes >= 2 * max(length, 2):
         lanes //= 2
     return lanes
+
+
+class Wanted(NamedTuple):
+    """Argument of a loop: the word that asks for it (read, write, scalar, length), what it is, a length's role."""
+
+    word: str
+    what: Array | Scalar | int | Length
+    role: object = None
 
 
 class Share(NamedTuple):
@@ -65,7 +74,12 @@ class Kernel(abc.ABC):
     """How many sums are added pairwise, each with memory of its own."""
 
     def __init__(self) -> None:
-        self.lengths: list[tuple[int | Length, object]] = []  # that are arguments, with their roles, in their order
+        self.wanted: list[Wanted] = []  # what its arguments are, in their order
+
+    @property
+    @abc.abstractmethod
+    def is_told(self) -> bool:
+        """Whether `wanted` has all arguments."""
 
     @abc.abstractmethod
     def read(self, array: Array) -> Pointer:
@@ -88,16 +102,22 @@ class Kernel(abc.ABC):
     def scalar(self, scalar: Scalar) -> Elements:
         """A scalar of the function in all lanes."""
 
-    def repeat(self, other: Self, lengths: Mapping[object, int | Length]) -> None:
+    def repeat(self, other: Self, texts: Mapping[str, str], lengths: Mapping[object, int | Length]) -> None:
         """Have the body of another loop, which has been written, in place of one's own.
 
         Args:
-            other: so far it had the same arguments in the same order, and from there on lengths alone.
+            other: so far it had the same arguments in the same order.
+            texts: of arrays and scalars of this loop, by those of the other that are arguments from there on.
             lengths: those of this loop by their roles; all others are those of the other.
         """
-        for length, role in other.lengths[len(self.lengths) :]:
-            self.length(lengths.get(role, length), role)
-        self.body = other.body
+        for word, what, role in other.wanted[len(self.wanted) :]:
+            if isinstance(what, Array):
+                (self.read if word == "read" else self.write)(what._replace(pointer=texts[what.pointer]))
+            elif isinstance(what, Scalar):
+                self.scalar(what._replace(text=texts[what.text]))
+            else:
+                self.length(lengths.get(role, what), role)
+        self.body, self.streams, self.sums = other.body, other.streams, other.sums
 
     def lanes_for(self, dtypes: Iterable[str], vectors: int, length: int | Length) -> int:
         """As many lanes as some vectors have for the widest dtype, and no more than a length that is known."""

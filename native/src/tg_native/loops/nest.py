@@ -15,6 +15,7 @@ from tg_native.loops.ahead import longest_stage
 from tg_native.loops.columns import rows
 from tg_native.loops.joins import MOST_SHARED, join_columns, join_scattered, join_totals
 from tg_native.loops.pointwise import pointwise, program_of, uniform
+from tg_native.loops.repeats import form_of, once
 from tg_native.loops.stages import StageWriter
 from tg_native.loops.staging import Staging
 from tg_native.plan.values import Array, Scalar, collapsed, count, is_zero, row_major, spread
@@ -103,8 +104,6 @@ class LoopNest:
         self.placed: dict[tuple[str, int], Strided] = {}  # ("operand", "result" or "column", its number)
         self._place(self._arrays())
         self.rows: dict[int, Elements] = {}  # results that are one number for each outer index, at the current one
-        self.stages = [StageWriter(self, s) for s in range(len(op.stages))]
-        self.longest = longest_stage(self)
 
     # --- memory ------------------------------------------------------------------------------------------------------
 
@@ -255,6 +254,18 @@ class LoopNest:
 
     def write(self) -> list[Value]:
         """Write the function and call it."""
+        arrays = (*self.stored.values(), *self.columns.values())
+        kinds, texts = form_of((*self.site.inputs, *arrays))
+        once(self.site.forms, self.kernel, ("nest", self.op, self.site.is_part, kinds), texts, self._write)
+        self.site.run(self.kernel)
+        for join in self.joins:
+            join()
+        return [self.stored[j] for j, (_, r) in enumerate(self.staging.results) if r.stored]
+
+    def _write(self) -> None:
+        """Write the body."""
+        self.stages = [StageWriter(self, s) for s in range(len(self.op.stages))]
+        self.longest = longest_stage(self)
         for stage in self.stages:
             stage.begin()
         with self.kernel.loops(self.lead, first=True) as outer:
@@ -263,7 +274,3 @@ class LoopNest:
         for stage in self.stages:
             stage.end()
         self.kernel.streams = not any(stage.tables or stage.scattered for stage in self.stages)
-        self.site.run(self.kernel)
-        for join in self.joins:
-            join()
-        return [self.stored[j] for j, (_, r) in enumerate(self.staging.results) if r.stored]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.graph.frozen import FrozenGraph, Node
+from tg.graph.op import exact_key
 from tg.link.declines import taken
 from tg.ops.elementwise.cast import Cast
 from tg.ops.elementwise.record import Elementwise
@@ -15,6 +17,7 @@ from tg_native.kernels.lanes import constant_of
 from tg_native.kernels.libm import is_written
 from tg_native.loops.costs import has_many_steps
 from tg_native.loops.divisors import inverses, quotient
+from tg_native.loops.repeats import form_of, keys, once
 from tg_native.loops.signs import never_positive
 from tg_native.plan.values import Array, Scalar, collapsed, is_one, is_zero, spread
 
@@ -53,6 +56,11 @@ class ScalarProgram(NamedTuple):
     outputs: tuple[int, ...]
     never_positive: frozenset[int] = frozenset()
     shifted: frozenset[int] = frozenset()
+
+    @property
+    def form(self) -> tuple[object, ...]:
+        """Hashable content, the same for equal programs."""
+        return (self.dtypes, exact_key(tuple(self.constants.items())), self.nodes, self.outputs, self.never_positive)
 
 
 @final
@@ -172,7 +180,10 @@ def mapped(
     lengths: Sequence[int | Length | Index] = space.shape
     if is_repeated and len(lengths) == 1:
         lengths = [kernel.length(inner, "elements")]
-    _Nest(kernel, function, program, placed, lengths, space.strides).write(outputs)
+    kinds, texts = form_of(v.viewed((), ()) if isinstance(v, Array) else v for v in (*placed, *outputs))
+    form = ("mapped", program.form, kernel.body.lanes, keys(lengths), *map(keys, space.strides), kinds)
+    nest = _Nest(kernel, function, program, placed, lengths, space.strides)
+    once(function.forms, kernel, form, texts, partial(nest.write, outputs))
     kernel.streams = True
     function.run(kernel)
 

@@ -23,6 +23,7 @@ from tg_native.kernels.lanes import parts, select
 from tg_native.kernels.routine import Block
 from tg_native.loops.blas import SMALL, Matrix, Vector, clear
 from tg_native.loops.pointwise import in_float32
+from tg_native.loops.repeats import form_of, once
 from tg_native.loops.terms import Terms
 from tg_native.matrices import panels, vectors
 from tg_native.matrices.panels import Panels, least_rows
@@ -146,6 +147,17 @@ class Product:
             end: what is done with some columns of z while these are in the cache: at indices of the leading axes, of
                 the first one, and how many there are.
         """
+        kernel = self.kernel
+        if end is None:
+            kinds, texts = form_of(self.arrays)
+            once(self.site.forms, kernel, ("product", kinds), texts, self._write)
+        else:
+            self._write(end)
+        kernel.streams = end is None and self.rows is None and self.panels is None
+        self.site.run(kernel)
+
+    def _write(self, end: End | None = None) -> None:
+        """Write the body."""
         kernel, (*_, z), blas = self.kernel, self.arrays, self.blas
 
         def everywhere(write: Callable[[Sequence[Pointer], Columns], None]) -> list[Lanes]:
@@ -171,8 +183,6 @@ class Product:
         else:
             is_small = self.m * self.n * self.k < SMALL
             self.body.either(is_small, lambda: everywhere(plain), lambda: by_blas(blas))
-        kernel.streams = end is None and self.rows is None and self.panels is None
-        self.site.run(kernel)
 
     def _terms(self) -> float:
         """Number of terms of the sums, infinite where that is not known."""

@@ -12,6 +12,7 @@ from tg_native.loops import extremes
 from tg_native.loops.folds import Fold, is_interleaved, narrow, rounds, working_dtype
 from tg_native.loops.joins import join_totals
 from tg_native.loops.pointwise import in_float32
+from tg_native.loops.repeats import form_of, keys, once
 from tg_native.plan.values import Space, collapsed, is_one
 
 if TYPE_CHECKING:
@@ -66,11 +67,17 @@ class _Reduction:
         working = working_dtype(self.fn, self.x.dtype)
         step = ([Node(self.fn.op, (0, 1), (2,))], [working] * 3)
         self.site.divide(kernel, (*self.lead, *self.body), [step], [self.x.dtype])
-        rule, terms = self.site.rule(self.fn.op), self._terms(kernel, along, by_columns)
-        self.kernel = kernel
-        self.fold = Fold(kernel, self.fn, rule, self.x.dtype, terms, interleaved=interleaved)
-        self.source, self.target = kernel.read(self.x), kernel.write(self.y)
-        (self._by_columns if by_columns else self._by_rows)()
+        self.kernel, terms = kernel, self._terms(kernel, along, by_columns)
+
+        def write_body() -> None:
+            rule = self.site.rule(self.fn.op)
+            self.fold = Fold(kernel, self.fn, rule, self.x.dtype, terms, interleaved=interleaved)
+            self.source, self.target = kernel.read(self.x), kernel.write(self.y)
+            (self._by_columns if by_columns else self._by_rows)()
+
+        kinds, texts = form_of(v.viewed((), ()) for v in (self.x, self.y))
+        spaces = self.lead, *self.lead_strides, self.body, self.body_strides
+        once(self.site.forms, kernel, ("reduce", self.fn.op, *map(keys, spaces), kinds), texts, write_body)
         kernel.streams = True
         self.site.run(kernel)
         if self.parts is not None and kernel.share is not None:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tg_native.graphs.steps import Steps
     from tg_native.loops import kernel as loops
     from tg_native.loops.pointwise import ScalarProgram
+    from tg_native.loops.repeats import Forms
     from tg_native.loops.transforms import Transforms
     from tg_native.plan.memory import Buffer
     from tg_native.plan.values import Value
@@ -450,6 +451,10 @@ class _Copy(NamedTuple):
 
     def divide(self, kernel: loops.Kernel, *arguments: Any) -> None:
         """One thread copies."""
+
+    @property
+    def forms(self) -> Forms:
+        return self.function.unit.forms
 
     def rule(self, op: Op) -> Any:
         return self.function.rule(op)

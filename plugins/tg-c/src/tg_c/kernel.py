@@ -15,7 +15,7 @@ from tg_native.kernels.dtypes import PARTS, WORDS, is_half, working
 from tg_native.kernels.index import Index, Pointer, index
 from tg_native.kernels.lanes import Lanes, Pair
 from tg_native.loops import kernel as loops
-from tg_native.loops.kernel import MOST, Share, lanes_for
+from tg_native.loops.kernel import MOST, Share, Wanted, lanes_for
 from tg_native.loops.tables import NUMBERS, Tables
 from tg_native.plan.values import Scalar
 
@@ -61,12 +61,18 @@ class Kernel(loops.Kernel, Tables):
     def lanes_for(self, dtypes: Iterable[str], vectors: int, length: int | Length) -> Width:
         return width_for(dtypes, vectors, length)
 
+    @property
+    def is_told(self) -> bool:
+        return len(self.wanted) == len(self.parameters)
+
     def read(self, array: Array) -> Pointer:
         name = self._parameter("x", f"{CONST}{WORDS[array.dtype]} *{self._restrict(array)}", array.pointer)
+        self.wanted.append(Wanted("read", array))
         return Pointer(self.body, array.dtype, name, CONST)
 
     def write(self, array: Array) -> Pointer:
         name = self._parameter("y", f"{WORDS[array.dtype]} *{self._restrict(array)}", array.pointer)
+        self.wanted.append(Wanted("write", array))
         return Pointer(self.body, array.dtype, name)
 
     def _restrict(self, array: Array) -> str:
@@ -91,18 +97,19 @@ class Kernel(loops.Kernel, Tables):
         key = role if role is not None else length.key if type(length) is Length else length
         name = self._parameter("n", "i64 ", self.function.length(length), ("length", key))
         if len(self.parameters) > count:
-            self.lengths.append((length, role))
+            self.wanted.append(Wanted("length", length, role))
         return Index(Lanes(self.body, "int64", name))
 
     def scalar(self, scalar: Scalar) -> Elements:
-        text = scalar.text
+        text, count = scalar.text, len(self.parameters)
         if scalar.operand is not None:
-            count = len(self.parameters)
             argument, text = text, self._parameter("v", f"{WORDS[scalar.dtype]} ", text, ("operand", scalar.operand))
             if len(self.parameters) > count and not argument.isidentifier() and scalar.dtype in NUMBERS:
                 self._numbers[count] = scalar.dtype
         elif text.isidentifier():  # else it is a literal
             text = self._parameter("v", f"{WORDS[scalar.dtype]} ", text, ("value", text))
+        if len(self.parameters) > count:
+            self.wanted.append(Wanted("scalar", scalar))
         if is_complex(scalar.dtype):
             part = PARTS[scalar.dtype]
             return Pair(*(Lanes(self.body, part, f"__{which}__ {text}", SHARED) for which in ("real", "imag")))

@@ -16,7 +16,7 @@ from tg.backend import is_float, numpy_dtype
 from tg_native.kernels.dtypes import PARTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 ITEMS: Final[Mapping[str, str]] = {
     "bool": "i1",
@@ -197,15 +197,12 @@ class Lines:
         self._frame.append(f"  {name} = alloca {kind}, i64 {count}, align 64")
         return name
 
-    def begin(self, *instructions: str) -> None:
-        """Add instructions before all others."""
-        self._frame += (f"  {instruction}" for instruction in instructions)
-
     def open(self, label: str) -> None:
         """Begin a block."""
         self.label = label
         self.lines.append(f" {label}:")
 
-    def text(self) -> str:
-        """The lines."""
-        return "\n".join(("entry:", *self._frame, *(line for line in self.lines if line is not None)))
+    def text(self, begin: Iterable[str] = ()) -> str:
+        """The lines, and instructions before all others."""
+        first = (*self._frame, *(f"  {instruction}" for instruction in begin))
+        return "\n".join(("entry:", *first, *(line for line in self.lines if line is not None)))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, final
 
+from tg.backend import Length
 from tg_native.kernels.index import Index, Pointer, index
 from tg_native.kernels.lanes import Lanes, in_all_lanes
 from tg_native.loops import kernel as loops
-from tg_native.loops.kernel import MOST, lanes_for
+from tg_native.loops.kernel import MOST, Wanted, lanes_for
 from tg_native.loops.tables import NUMBERS, Tables
 from tg_numba.assembly import Module, memory_cell
 from tg_numba.body import Body
@@ -18,7 +19,6 @@ from tg_numba.processor import vector_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tg.backend import Length
     from tg_native.kernels.lanes import Elements
     from tg_native.plan.values import Array, Scalar, Slot
     from tg_numba.function import GraphFunction
@@ -45,22 +45,33 @@ class Kernel(loops.Kernel, Tables):
         self.arguments: list[tuple[str, str]] = []  # type, and operand in the function of the graph
         self._names: dict[tuple[str, str, object], str] = {}  # of these here
         self._heads: list[str] = []
+        self._begin: list[str] = []  # what the function begins with
         self._numbers: dict[int, str] = {}  # the arguments that are numbers, and their dtypes
 
-    def _argument(self, kind: str, operand: str, attribute: str = "", place: object = None) -> str:
+    def _argument(
+        self, kind: str, operand: str, attribute: str = "", place: object = None, wanted: Wanted | None = None
+    ) -> str:
         """The name of an argument; `place` among the operands of the loop, if equal ones are not to be one."""
         name = self._names.get((kind, operand, place))
         if name is None:
             name = self._names[kind, operand, place] = f"%a{len(self.arguments)}"
             self.arguments.append((kind, operand))
             self._heads.append(f"{kind}{attribute} {name}")
+            if wanted is not None:
+                self.wanted.append(wanted)
         return name
 
+    @property
+    def is_told(self) -> bool:
+        return len(self.wanted) == len(self.arguments)
+
     def read(self, array: Array) -> Pointer:
-        return Pointer(self.body, array.dtype, self._argument("ptr", array.pointer))
+        name = self._argument("ptr", array.pointer, wanted=Wanted("read", array))
+        return Pointer(self.body, array.dtype, name)
 
     def write(self, array: Array) -> Pointer:
-        return Pointer(self.body, array.dtype, self._argument("ptr", array.pointer, " noalias"))
+        name = self._argument("ptr", array.pointer, " noalias", wanted=Wanted("write", array))
+        return Pointer(self.body, array.dtype, name)
 
     def outside(self, operand: str) -> str:
         """An address that the function of the graph knows."""
@@ -70,14 +81,15 @@ class Kernel(loops.Kernel, Tables):
         text = self.function.length(length)
         if type(length) is int and role is None:
             return index(self.body, length)
-        count, name = len(self.arguments), self._argument("i64", text, place=role)
-        if len(self.arguments) > count:
-            self.lengths.append((length, role))
+        key = role if role is not None else length.key if type(length) is Length else length
+        place = ("length", key)
+        name = self._argument("i64", text, place=place, wanted=Wanted("length", length, role))
         return Index(Lanes(self.body, "int64", name))
 
     def scalar(self, scalar: Scalar) -> Elements:
         count = len(self.arguments)
-        name = self._argument(type_of(scalar.dtype), scalar.text, place=scalar.operand)
+        wanted = Wanted("scalar", scalar)
+        name = self._argument(type_of(scalar.dtype), scalar.text, place=scalar.operand, wanted=wanted)
         is_number = scalar.operand is not None and not scalar.text.startswith("%") and scalar.dtype in NUMBERS
         if is_number and len(self.arguments) > count:
             self._numbers[count] = scalar.dtype
@@ -104,10 +116,10 @@ class Kernel(loops.Kernel, Tables):
     def begin_with_place(self, argument: int, slot: Slot, base: str, offset: tuple[str, int]) -> None:
         name = f"%a{argument}"
         place = f"{name} = getelementptr {memory_cell(slot.dtype)}, ptr {base}, i64 {name}.offset"
-        self.body.begin(*_element(f"{name}.offset", "i64", *offset), place)
+        self._begin += (*_element(f"{name}.offset", "i64", *offset), place)
 
     def begin_with_number(self, argument: int, dtype: str, element: tuple[str, int]) -> None:
-        self.body.begin(*_element(f"%a{argument}", type_of(dtype), *element))
+        self._begin += _element(f"%a{argument}", type_of(dtype), *element)
 
     # --- the function ------------------------------------------------------------------------------------------------
 
@@ -115,7 +127,7 @@ class Kernel(loops.Kernel, Tables):
         """The function; `arguments` are what it is called with from now on."""
         self.gather([operand for _, operand in self.arguments], self.function.slots, self._numbers)
         head = f"define void @loop({', '.join(self._heads)}) nounwind {ALIGNED}"
-        return Written(self.body.module, f"{head} {{\n{self.body.text()}\n  ret void\n}}")
+        return Written(self.body.module, f"{head} {{\n{self.body.text(self._begin)}\n  ret void\n}}")
 
 
 def _element(name: str, kind: str, table: str, number: int) -> tuple[str, str]:
