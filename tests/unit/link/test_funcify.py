@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import inspect
 import sys
@@ -645,3 +646,54 @@ def test_a_builtins_parameters_are_read_in_many_threads_at_once():
         gc.set_threshold(*thresholds)
     assert len(found) == 1600
     assert {*found} == {frozenset(inspect.signature(np.array).parameters)}
+
+
+def direct_of(**hooks):
+    """The parts of a call of a program that is compiled; `jit` runs the function as it is."""
+    x = tg.vector("x")
+    hooks = {"jit": lambda function, unit: function, "waits": True, **hooks}
+    return linked([x], [x + 1], **hooks)[1].direct
+
+
+def test_a_program_tells_the_parts_of_a_call() -> None:
+    calls = []
+    switch = (lambda: calls.append("enter") or 3), (lambda state: calls.append(state))
+    direct = direct_of(switch=lambda options: switch, scope=lambda options: contextlib.nullcontext())
+    assert not direct.traced
+    enter, leave = direct.switch
+    before = enter()
+    (y,) = direct.program(np.ones(2))
+    leave(before)
+    assert calls == ["enter", 3]
+    assert direct.to_numpy(y).tolist() == direct.view(y).tolist() == [2, 2]
+    assert direct.traced
+    direct.note()
+    assert not direct.traced
+
+
+@pytest.mark.parametrize(
+    "hooks",
+    [
+        {"jit": None},
+        {"waits": False},
+        {"argument": np.asarray},
+        {"lay_out": lambda graph, options: lambda array, place: array},
+        {"scope": lambda options: contextlib.nullcontext()},
+        {"scope": lambda options: contextlib.nullcontext(), "switch": lambda options: None},
+    ],
+)
+def test_a_call_that_does_more_has_no_parts(hooks) -> None:
+    assert direct_of(**hooks) is None
+
+
+def test_a_trace_that_failed_is_not_part_of_the_next_call() -> None:
+    x = tg.vector("x")
+    rules = {**RULES, tg.exp: lambda a: 1 / 0 if fails else np.exp(a)}
+    fails = True
+    _, executable = linked([x], [tg.exp(x)], rules=rules, jit=lambda function, unit: function)
+    with pytest.raises(PluginError, match="division by zero"):
+        executable.run([np.ones(2)])
+    assert not executable.compilations
+    fails = False
+    executable.run([np.ones(2)])
+    assert len(executable.compilations) == 1

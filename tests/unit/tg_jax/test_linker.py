@@ -239,3 +239,25 @@ def test_xla_computes_what_is_written(name):
     x, y = tg.vector("x"), tg.vector("y")
     got = tg.function([x, y], build(x, y), backend="jax", mode="off", on_unused_input="ignore")([a] * 3, [b] * 3)
     np.testing.assert_allclose(got, [expected] * 3, rtol=1e-15)
+
+
+def test_a_call_is_made_of_its_parts_unless_there_is_more_to_do() -> None:
+    x = tg.vector("x")
+    assert executable(tg.function([x], x + 1, backend="jax")).direct is not None
+    assert executable(tg.function([x], x + 1, backend=tg.backend("jax", device="cpu"))).direct is None
+    assert executable(tg.function([x], x + 1, backend=tg.backend("jax", compile=False))).direct is None
+
+
+def test_a_quick_call_tells_what_failed_and_leaves_64_bits_as_they_were() -> None:
+    x, i = tg.vector("x"), tg.scalar("i", dtype="int64")
+    f = tg.function([x, i], [x[i], 2 * x], backend="jax")
+    for outside in (False, True):
+        with jax.enable_x64(outside):
+            for _ in range(2):
+                number, doubled = f(np.arange(3.0), 2)
+                assert (number, doubled.tolist()) == (2, [0, 2, 4])
+                number[...], doubled[0] = 7, 7  # both are the caller's own
+            with pytest.raises(tg.errors.BoundsError, match="index 3 is out of bounds"):
+                f(np.arange(3.0), 3)
+            assert jax.enable_x64.value is outside
+    assert len(executable(f).compilations) == executable(f).compiles == 1

@@ -18,6 +18,7 @@ from tg.variables.structure import LEAF
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from tg.link.direct import Direct
     from tg.link.linker import Executable
     from tg.types.tensor_type import TensorType
 
@@ -43,6 +44,7 @@ def make_caller(
     """
     names = [f"a{k}" for k in range(len(types))]
     as_it_is = native or executable.gives_numpy
+    direct = None if as_it_is else executable.direct
     scope: dict[str, Any] = {
         "__name__": __name__,  # its frames are tg's: the user's line is above them
         "ndarray": np.ndarray,
@@ -65,8 +67,7 @@ def make_caller(
     tests = ["not status", *_output_tests(outputs, executable, scope, native=native)]
     lines += [
         "    try:",
-        "        outputs, status = run(args)",
-        f"        {''.join(f'{y}, ' for y in outs)}= outputs" if outs else "        pass",
+        *(_of_run(outs) if direct is None else _of_direct(outs, outputs, direct, scope)),
         f"        fits = {' and '.join(tests)}",
         "    except Exception:",
         "        fits = False",  # called anew outside this block, so that errors are not chained
@@ -115,6 +116,29 @@ def _output_tests(
         if dtype is not None:
             scope[f"e{k}"] = dtype
             yield output_test(f"y{k}", t, f"e{k}")
+
+
+def _of_run(outs: Sequence[str]) -> list[str]:
+    """The outputs and the status as `run` gives them."""
+    unpacking = f"        {''.join(f'{y}, ' for y in outs)}= outputs" if outs else "        pass"
+    return ["        outputs, status = run(args)", unpacking]
+
+
+def _of_direct(outs: Sequence[str], types: Sequence[TensorType], direct: Direct, scope: dict[str, Any]) -> list[str]:
+    """The same by the parts of a call, in place: calls of functions are half of the time of a small program."""
+    scope |= {name: getattr(direct, name) for name in ("program", "to_numpy", "view", "traced", "note")}
+    names = [*outs, "status"] if direct.has_status else outs
+    call = f"{''.join(f'{y}, ' for y in names) or '() '}= program(*args)"
+    if direct.switch is None:
+        lines = [f"        {call}"]
+    else:
+        scope["enter"], scope["leave"] = direct.switch
+        lines = ["        before = enter()", "        try:", f"            {call}"]
+        lines += ["        finally:", "            leave(before)"]
+    lines += ["        if traced:", "            note()"]
+    for y, t in zip(outs, types, strict=False):
+        lines.append(f"        {y} = {f'to_numpy({y})' if t.ndim else f'view({y}).copy()'}")
+    return [*lines, f"        status = {'view(status)[0]' if direct.has_status else '()'}"]
 
 
 def _result(result: str, results: Sequence[str]) -> str:

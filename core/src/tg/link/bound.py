@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from tg.graph.frozen import FrozenGraph
     from tg.graph.timing import Span
+    from tg.link.direct import Direct
     from tg.link.linker import MachineCode, Status
     from tg.link.memory import Plan
     from tg.link.signature import Signature
@@ -61,6 +62,15 @@ class Bound(Executable):
 
     def run_to_numpy(self, arrays: Sequence[Array]) -> tuple[Sequence[Array], Status]:
         return self._inner.run_to_numpy(self._all(arrays))
+
+    @property
+    def direct(self) -> Direct | None:
+        """The parts of the program's call, of which each gives the arrays that are held, too."""
+        direct, held = self._inner.direct, self._held
+        if direct is None:
+            return None
+        program = direct.program
+        return direct._replace(program=lambda *arrays: program(*arrays, *held))
 
     def memory(self, arrays: Sequence[Any]) -> Plan | None:
         return self._inner.memory(self._all(arrays)) or plan(self._graph, self._all(arrays))

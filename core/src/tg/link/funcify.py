@@ -21,6 +21,7 @@ from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.graph.timing import Span
 from tg.link.blame import program_error, wrong_values
+from tg.link.direct import Direct
 from tg.link.host import host_checks
 from tg.link.inspection import Inspector, check_types
 from tg.link.linker import Executable, Linker, Request, Status
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from tg.graph.frozen import FrozenGraph
+    from tg.link.direct import Switch
     from tg.link.funcified import Funcified
     from tg.link.linker import Traceable
     from tg.link.memory import Plan
@@ -99,7 +101,9 @@ class FuncifyExecutable(Executable):
             return None
         with linker.entered(self._options):
             natives = arrays if linker.argument is None else [*map(linker.argument, arrays)]
-            return linker.memory(self._graph, self._main or self._sized(arrays), natives)
+            plan = linker.memory(self._graph, self._main or self._sized(arrays), natives)
+        self._tracing.pop(threading.get_ident(), None)  # no call has been traced
+        return plan
 
     @property
     def compiles(self) -> int:
@@ -208,6 +212,19 @@ class FuncifyExecutable(Executable):
         return self._run(arrays, self._converted)
 
     @property
+    def direct(self) -> Direct | None:
+        """The parts of a call, where the library compiles and takes NumPy's arrays as they are."""
+        linker = self._linker
+        has_more = self._check is not None or linker.argument is not None or self._lay_out is not None
+        if linker.jit is None or self._main is None or has_more or not linker.waits:
+            return None
+        switch = None if linker.switch is None else linker.switch(self._options)
+        if switch is None and linker.scope is not None:
+            return None
+        gives, note = (self.to_numpy, linker.to_numpy, self._has_status), self._note_compilation
+        return Direct(self._main, switch, *gives, self._tracing, note)
+
+    @property
     def host_reads(self) -> frozenset[int]:
         """The inputs of which the host reads values."""
         return frozenset() if self._function.host is None else self._function.host.reads
@@ -252,7 +269,6 @@ class FuncifyExecutable(Executable):
     ) -> tuple[Sequence[Any], Status]:
         """The outputs as `taken` gives them, and the status."""
         linker = self._linker
-        began, traces = perf_counter(), len(self._traces)
         results: Any = None
         try:
             if self._check is not None:
@@ -267,9 +283,10 @@ class FuncifyExecutable(Executable):
                 results = program(*natives, **writes)
                 is_clear = self._has_status and results[-1] is None
                 outputs = taken(results) if not is_clear else [*taken(results[:-1]), None]
-            if len(self._traces) != traces:
-                self._note_compilation(began)
+            if self._tracing:
+                self._note_compilation()
         except Exception as raised:  # noqa: BLE001 (raised again, named)
+            self._tracing.pop(threading.get_ident(), None)
             error = self._told(raised, results)
             status = self._status_of(arrays)
             if not status:
@@ -294,13 +311,13 @@ class FuncifyExecutable(Executable):
         wrong.__cause__ = error
         return wrong
 
-    def _note_compilation(self, began: float) -> None:
+    def _note_compilation(self) -> None:
         """Remember where the time of a call went that was traced, if it was in this thread."""
         trace = self._tracing.pop(threading.get_ident(), None)
         if trace is not None:
             ended = perf_counter()
             parts = (trace, Span.of("library", trace.ended, ended))
-            self._compilations.append(Span.of("call", began, ended, parts))
+            self._compilations.append(Span.of("call", trace.began, ended, parts))
 
     def _sized(self, arrays: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
         """The program for the sizes that these values ask for."""
@@ -429,6 +446,7 @@ class FuncifyLinker(Linker):
         length: Callable[[Any, int], Any] | None = None,
         context: Callable[[Any], Any] | None = None,
         scope: Callable[[Any], AbstractContextManager[Any] | None] | None = None,
+        switch: Callable[[Any], Switch | None] | None = None,
         ready: Callable[[Any], Sequence[Any]] | None = None,
         owned: Callable[[Any], Array] | None = None,
         waits: bool = False,
@@ -451,7 +469,8 @@ class FuncifyLinker(Linker):
         self.copy = copy or self._copied
         if length is not None and jit is None:
             raise PluginError(message("FuncifyLinker: length: found a function, needed jit beside it"))
-        self.argument, self.jit, self.scope, self.length = argument, jit, scope, length
+        self.argument, self.jit, self.length = argument, jit, length
+        self.scope, self.switch = scope, switch
         self.inner = inner if jit is None else None
         self._traceable, self._embedded, self._tracing = traceable, embedded, tracing
         self.is_spread, self.lay_out, self.memory, self.barrier = is_spread, lay_out, memory, barrier

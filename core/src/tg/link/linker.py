@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tg.graph.loc import Loc
     from tg.graph.op import Op
     from tg.graph.timing import Span
+    from tg.link.direct import Direct
     from tg.link.kept import Kept
     from tg.link.memory import Plan
     from tg.link.signature import Signature
@@ -248,6 +249,11 @@ class Executable(abc.ABC):
         """As `run`, with each output as `to_numpy` gives it."""
         outputs, status = self.run(arrays)
         return [*map(self.to_numpy, outputs)], status
+
+    @property
+    def direct(self) -> Direct | None:
+        """The parts of `run_to_numpy`, where a usual call has no others; None where it has."""
+        return None
 
     def to_numpy(self, output: Any) -> np.ndarray[Any, Any]:
         """One output as a NumPy array that is writable and owns its memory."""

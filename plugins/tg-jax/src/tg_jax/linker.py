@@ -76,6 +76,14 @@ def _wide_context() -> Callable[[], AbstractContextManager[Any]]:
 WIDE: Final = _wide_context()
 
 
+def switch(options: Options) -> tuple[Callable[[], Any], Callable[[Any], None]] | None:
+    """The same by two functions; None where there is more to do around a call."""
+    if WIDE is not _Wide or options.device is not None:
+        return None
+    flag: Any = jax.enable_x64
+    return functools.partial(flag.swap_local, True), flag.set_local
+
+
 class _OnDevice:
     """64 bits, and a device for what is made inside."""
 
@@ -135,9 +143,10 @@ def _ready(outputs: Sequence[Any]) -> Sequence[Any]:
 def owned(output: Any) -> Array:
     """An output that nobody else is given, as an array that is writable: a copy, or large ones in its memory."""
     array: Array = np.asarray(output)
-    if array.nbytes < LARGE or array.dtype.isbuiltin != 1:  # bfloat16, which the interface below cannot name
+    if array.nbytes < LARGE:
         return array.copy()
-    return np.asarray(_Memory(array))
+    is_named = array.dtype.isbuiltin == 1  # bfloat16 has no name in the interface below
+    return np.asarray(_Memory(array)) if is_named else array.copy()
 
 
 @final
@@ -175,6 +184,7 @@ def _linker(*, is_compiled: bool) -> FuncifyLinker:
         argument=None if is_compiled else _argument,
         jit=_jit if is_compiled else None,
         scope=scope,
+        switch=switch,
         ready=_ready,
         owned=owned,
         waits=True,
