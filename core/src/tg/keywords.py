@@ -15,7 +15,9 @@ import re
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from tg.callers import is_direct
 from tg.errors import InputError, TgError, message
+from tg.refusals import RAW_ERRORS, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -242,16 +244,18 @@ def _explained(f: Callable[..., Any]) -> Any:
     def called(*args: Any, **kwargs: Any) -> Any:
         try:
             return f(*args, **kwargs)
-        except TypeError as error:
-            told = instead(what, [f], kwargs, error) or lacking(what, f, args, kwargs, error)
-            if told is None:
-                if isinstance(error, TgError):
-                    error.trim()
-                raise
-            raise told from None
         except TgError as error:
             error.trim()
             raise
+        except RAW_ERRORS as error:
+            told: TgError | None = None
+            if isinstance(error, TypeError):
+                told = instead(what, [f], kwargs, error) or lacking(what, f, args, kwargs, error)
+            if told is None and is_direct():
+                told = refusal(what, f, args, kwargs, error)
+            if told is None:
+                raise
+            raise told from (error if told.shows_all else None)
 
     return called
 

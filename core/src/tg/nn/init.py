@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import tg
+from tg.keywords import explain
 from tg.ops.nn.initializers import (
     constant,
     glorot_normal,
@@ -51,6 +52,8 @@ __all__ = [
 
 xavier_normal, xavier_uniform = glorot_normal, glorot_uniform
 kaiming_normal, kaiming_uniform = he_normal, he_uniform
+
+explain(globals(), __all__)
 
 if not TYPE_CHECKING:
 

@@ -60,6 +60,8 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     present = [v for v in pieces if v is not None]
     y = concatenate(present, k) if len(present) > 1 and n else x
     for _ in range(n):
+        if y.type.shape[k] == 0:
+            break
         count = longest(subtract_lengths(y.shape[k], 1), 0)
         start = subtract_lengths(y.shape[k], count)
         later, earlier = slice_axis(y, k, start, count), slice_axis(y, k, 0, count)

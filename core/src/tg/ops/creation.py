@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -104,6 +105,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: object = None,
     ends = [as_scalar("arange", v) for v in (start, stop, step)]
     if isinstance(ends[2], int | float) and ends[2] == 0:
         raise InputError(message(f"arange: step: found {step!r}, needed a number other than 0"))
+    if any(isinstance(v, float) and math.isnan(v) for v in ends):
+        raise InputError(message(f"arange: found {start!r}, {stop!r} and {step!r}, needed no NaN"))
     if all(isinstance(v, int | float) for v in ends) and any(isinstance(v, float) for v in ends):
         return as_variable(np.arange(*ends), float_name(dtype))
     if any(isinstance(v, float) or (isinstance(v, Variable) and is_inexact(v.type.dtype)) for v in ends):

@@ -21,7 +21,7 @@ from tg.ops.reduction import reduce_sum, total_min
 from tg.ops.shape import Concatenate, broadcast_to, concatenate, expand_dims_at, reshape, squeeze
 from tg.ops.sorting import searchsorted
 from tg.types.dtypes import is_integer
-from tg.types.lengths import Length, add, floor_divide, multiply, product, subtract
+from tg.types.lengths import LONGEST, Length, add, floor_divide, multiply, product, subtract
 from tg.variables.conversion import as_variable, axis_from_end, known_integer, promoted
 
 if TYPE_CHECKING:
@@ -158,6 +158,8 @@ def _is_count(value: Any) -> bool:
 def _count(count: Any, what: str) -> int:
     if count < 1:
         raise InputError(message(f"{what}: found {count} parts, needed at least 1"))
+    if count > LONGEST:
+        raise InputError(message(f"{what}: found {count} parts, needed at most 2**62"))
     return int(count)
 
 
@@ -340,6 +342,10 @@ def unpack(packed: Any, shapes: Sequence[Any], axes: Any = None) -> list[Variabl
         raise ShapeError(message(f"unpack: found {x.type}, needed {front + back + 1} axes"))
     arrays, start = [], _zero()
     for shape in shapes:
+        if not isinstance(shape, tuple | list):
+            raise InputError(
+                message(f"unpack: shapes: found {shape!r}, needed the lengths of an array, as pack gave them")
+            )
         count = product(tuple(shape))
         piece = slice_axis(x, -1 - back, start, count)
         arrays.append(reshape(piece, (*x.shape[:front], *shape, *x.shape[x.type.ndim - back :])))

@@ -95,6 +95,8 @@ def _pairs(value: Any, ndim: int, what: str) -> list[tuple[Any, Any]]:
     """One (before, after) for each axis, from a value, a pair, or a list of pairs."""
     if not _is_several(value):
         return [(value, value)] * ndim
+    if isinstance(value, np.ndarray) and value.dtype.kind not in "biufc":
+        raise InputError(message(f"pad: {what}: found an array of {value.dtype}, needed numbers"))
     rows = [tuple(r) if _is_several(r) else r for r in value]
     if not any(isinstance(r, tuple) for r in rows):
         rows = [tuple(rows)]

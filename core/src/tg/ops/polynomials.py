@@ -112,7 +112,9 @@ def polyder(p: Any, m: int = 1) -> Variable:
         numpy.polyder
     """
     y, m = _coefficients("polyder", p), _order("polyder: m", m)
-    for _ in range(m):
+    for step in range(m):
+        if step and y.type.shape[0] == 0:
+            break  # the dtype is that of a derivative by now
         count = maximum(subtract_lengths(y.shape[0], 1), 0)
         powers = as_size_variable(y.shape[0]) - 1 - iota(count)
         y = multiply(slice_axis(y, -1, 0, count), powers if not is_inexact(y.type.dtype) else _as(y, powers))

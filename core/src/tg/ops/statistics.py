@@ -398,7 +398,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Variable:
     Source:
         numpy.corrcoef
     """
-    operands = [as_floating(v) for v in (x, y) if v is not None]
+    operands = [as_floating(v) for v in ((x,) if y is None else (x, y))]
     kind = promoted(operands)[1]
     first, *second = map(widened, operands)
     c = cov(first, second[0] if second else None, rowvar)

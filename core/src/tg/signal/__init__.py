@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import tg
+from tg.keywords import explain
 from tg.ops.signal.convolving import (
     convolve,
     convolve2d,
@@ -52,6 +53,7 @@ __all__ = [
     "windows",
 ]
 
+explain(globals(), __all__)
 
 if not TYPE_CHECKING:
 

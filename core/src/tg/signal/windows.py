@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import tg
+from tg.keywords import explain
 from tg.ops.signal.window_functions import (
     barthann,
     bartlett,
@@ -58,6 +59,8 @@ __all__ = [
     "triang",
     "tukey",
 ]
+
+explain(globals(), __all__)
 
 
 def __getattr__(name: str) -> Any:

@@ -50,7 +50,7 @@ def dtype_name(dtype: object) -> str:
         return entry
     try:
         name = np.dtype(dtype).name  # type: ignore[call-overload]
-    except TypeError:
+    except (TypeError, ValueError):  # the latter of what has a dtype itself
         name = repr(dtype)
     if name not in _KNOWN:
         hint = "a shape is one tuple: tg.zeros((2, 3))" if isinstance(dtype, int) else None

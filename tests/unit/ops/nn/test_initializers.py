@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,7 @@ def test_fans_of_a_weight_of_pytorch_are_those_of_pytorch() -> None:
 
 
 def test_names_are_those_of_the_family() -> None:
-    assert all(getattr(init, name) is fn for name, fn in MODULES["nn.init"].items())
+    assert all(inspect.unwrap(getattr(init, name)) is fn for name, fn in MODULES["nn.init"].items())
     assert set(MODULES["nn.init"]) <= set(init.__all__)
 
 

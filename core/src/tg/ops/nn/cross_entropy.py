@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tg.errors import DtypeError, ShapeError, message
+from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.graph.nodes import as_size_variable
 from tg.ops.control import stop_gradient
 from tg.ops.elementwise.arithmetic import add, divide, kink, maximum, multiply, negative, power, subtract
@@ -57,7 +57,8 @@ def binary_cross_entropy(p: Any, y: Any, weight: Any = None, reduction: Reductio
     """
     what = "binary_cross_entropy"
     p, (y, w), dtype = wide_if_any(what, p, y, weight)
-    assert y is not None
+    if y is None:
+        raise InputError(message(f"{what}: y: found None, needed labels"))
     p, y = alike(what, p, y)
     likely = add(multiply(y, maximum(log(p), LEAST_LOG)), multiply(1.0 - y, maximum(log1p(-p), LEAST_LOG)))
     return reduced(what, _weighted(negative(likely), w, p), reduction, dtype)

@@ -22,7 +22,7 @@ from tg.ops.linalg.qr import qr
 from tg.ops.random import continuous
 from tg.ops.shape import matrix_transpose, moveaxis, reshape
 from tg.types.dtypes import in_float32, is_float, numpy_dtype
-from tg.variables.conversion import axes_from_end, float_name, known_integer
+from tg.variables.conversion import axes_from_end, axis_from_end, float_name, known_integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -285,7 +285,7 @@ def orthogonal(key: Any, shape: Any, dtype: object = None, *, scale: float = 1.0
         raise ShapeError(message(f"{what}: shape: found {lengths}, needed at least two axes"))
     if 0 in lengths:
         return creation.zeros(lengths, dtype=wanted)
-    (place,) = axes_from_end(column_axis, len(lengths), what, "the weight")
+    place = axis_from_end(column_axis, len(lengths), what, "the weight")
     columns = lengths[place]
     rows = math.prod(lengths) // columns
     wide = in_float32(wanted)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from tg.errors import DtypeError, ShapeError, message
+from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.graph.checks import Descriptor
 from tg.graph.nodes import as_size_variable
 from tg.graph.op import Op
@@ -260,8 +260,8 @@ def batch_norm(
     """
     x, (m, v, w, b), dtype = wide_if_any("batch_norm", x, mean, var, weight, bias)
     channels = [axis_from_end(axis, x.type.ndim, "batch_norm")]
-    assert m is not None
-    assert v is not None
+    if m is None or v is None:
+        raise InputError(message(f"batch_norm: found the mean {mean!r} and the var {var!r}, needed both"))
     middle = along_axes("batch_norm: mean", m, x, channels)
     spread = along_axes("batch_norm: var", v, x, channels)
     y = divide(subtract(x, middle), sqrt(add(spread, eps)))
