@@ -40,7 +40,10 @@ def interpreted(graph, request, machine, arrays, shapes):
 class Kernel(loops.Kernel):
     """Writes one loop; its parameters have the names that their values have in the function."""
 
+    is_told = False  # each loop is written by itself
+
     def __init__(self, function, dtypes=(), vectors=1, length=MOST):
+        super().__init__()
         machine = function.unit.machine
         self.body = Interpreter(lanes_for(machine.vector_bytes, dtypes, vectors, length), machine)
         self.function, self.arguments = function, {}
@@ -55,7 +58,7 @@ class Kernel(loops.Kernel):
     def write(self, array):
         return Pointer(self.body, array.dtype, self._argument(array.pointer))
 
-    def length(self, length):
+    def length(self, length, role=None):
         text = self.function.length(length)
         if type(length) is int:
             return index(self.body, length)
