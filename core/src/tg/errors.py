@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from numpy.exceptions import AxisError as NumpyAxisError
 from numpy.linalg import LinAlgError as NumpyLinAlgError
@@ -72,6 +72,10 @@ class AxisError(ShapeError, NumpyAxisError):
 
     def __str__(self) -> str:
         return str(self.args[0])  # NumPy's would add its own
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made anew: NumPy's has slots for both numbers, which those who copy the dict of an error would leave."""
+        return type(self), self.args, self.__dict__
 
 
 class DtypeError(TgError, TypeError):
