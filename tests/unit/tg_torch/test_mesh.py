@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import parallel
 import pytest
 
 import tg
@@ -40,7 +41,7 @@ def test_a_program_for_a_mesh_is_not_compiled():
 
 @pytest.mark.long
 def test_losses_and_gradients_are_those_of_one_process():
-    started(HERE / "on_processes.py", "data", "model")
+    started(HERE / "on_processes.py")
 
 
 @pytest.mark.long
@@ -61,6 +62,15 @@ def test_training_goes_on_from_a_file_bit_by_bit(tmp_path):
     assert {**first, **rest} == whole
     with np.load(tmp_path / "whole.npz") as a, np.load(tmp_path / "parts.npz") as b:
         assert all((a[name] == b[name]).all() for name in a.files)
+
+
+@pytest.mark.long
+def test_a_residual_network_is_trained_as_in_one_process(tmp_path):
+    losses_of_two = losses(started(EXAMPLE, "--weights", tmp_path / "w.npz", "--steps", 4, "--network", "resnet"))
+    step, _, batch = parallel.training("resnet", "torch")
+    whole = [float(step(*batch(k))) for k in range(4)]
+    np.testing.assert_allclose([float(losses_of_two[f"step {k}"]) for k in range(4)], whole, rtol=2e-3)
+    assert whole[-1] < 0.7 * whole[0]
 
 
 @pytest.mark.long

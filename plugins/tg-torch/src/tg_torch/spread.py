@@ -18,19 +18,26 @@ from torch.distributed.tensor.experimental import implicit_replication
 from tg import InputError, OptionError
 from tg.backend import ElementwiseFunction, Reduce, indexing, loops, message, placements, shape, sharding, split_names
 from tg.backend import contraction as products
+from tg_torch.apart import AXES, FORMULAS, in_own_parts
+from tg_torch.fused import AddMultiple, Fence, Relu, ReluGradient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
     from tg.backend import FrozenGraph, Mesh, Placement, Rule
+    from tg_torch.apart import Letters
     from tg_torch.place import Place
 
 Slice = indexing.Slice
 DIRECT: Final[frozenset[object]] = frozenset({loops.Scan, loops.Cond, sharding.Placement})
 IN_PARTS: Final[frozenset[object]] = frozenset(
     {
+        AddMultiple,
+        Fence,
         Reduce,
+        Relu,
+        ReluGradient,
         Slice,
         products.MatMul,
         shape.BroadcastTo,
@@ -110,7 +117,28 @@ def rule_for(table: Callable[[object], Rule | None], key: object) -> Rule | None
     rule = table(key)
     if rule is None or key in DIRECT:
         return rule
+    if key in FORMULAS:
+        return _by_formula(rule, FORMULAS[key])
+    if key in AXES:
+        return _apart(rule, AXES[key])
     return _in_parts(rule) if key in IN_PARTS or isinstance(key, ElementwiseFunction) else _on_whole(rule)
+
+
+@functools.cache
+def _by_formula(rule: Rule, formula: Rule) -> Rule:
+    on_whole = _on_whole(rule)
+
+    def run(op: Any, x: Any, *others: Any) -> Any:
+        if not isinstance(x, DTensor):
+            return on_whole(op, x, *others)
+        return formula(op, x, *(spread(v, x.device_mesh) for v in others))
+
+    return run
+
+
+@functools.cache
+def _apart(rule: Rule, letters: Callable[..., Letters]) -> Rule:
+    return in_own_parts(rule, _on_whole(rule), letters)
 
 
 @functools.cache
