@@ -47,6 +47,7 @@ INFRASTRUCTURE = {
     "lagged_products",
     "segments",
     "taps",
+    "tridiagonal",
     "linear_systems",
     "wrapped",
 }

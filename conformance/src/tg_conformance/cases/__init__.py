@@ -116,7 +116,16 @@ from tg_conformance.cases.nn import (
     resizing,
 )
 from tg_conformance.cases.random import continuous, counts, gammas, integers, keys, transformed, vectors
-from tg_conformance.cases.signal import convolving, filters, resampling, spectra, window_functions
+from tg_conformance.cases.signal import (
+    convolving,
+    designed_windows,
+    filters,
+    named_windows,
+    resampling,
+    smoothing,
+    spectra,
+    window_functions,
+)
 
 if TYPE_CHECKING:
     from tg.plugin.case import Case
@@ -231,6 +240,9 @@ CASES: Final[tuple[Case, ...]] = (
     *convolving.CASES,
     *filters.CASES,
     *resampling.CASES,
+    *smoothing.CASES,
     *spectra.CASES,
     *window_functions.CASES,
+    *designed_windows.CASES,
+    *named_windows.CASES,
 )

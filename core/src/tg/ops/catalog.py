@@ -120,7 +120,16 @@ from tg.ops.nn import (
     resizing,
 )
 from tg.ops.random import continuous, counts, gammas, integers, keys, transformed, vectors
-from tg.ops.signal import convolving, filters, resampling, spectra, window_functions
+from tg.ops.signal import (
+    convolving,
+    designed_windows,
+    filters,
+    named_windows,
+    resampling,
+    smoothing,
+    spectra,
+    window_functions,
+)
 from tg.variables import kinds
 
 if TYPE_CHECKING:
@@ -237,8 +246,11 @@ FAMILIES: Final[tuple[Family, ...]] = (
     convolving.FAMILY,
     filters.FAMILY,
     resampling.FAMILY,
+    smoothing.FAMILY,
     spectra.FAMILY,
     window_functions.FAMILY,
+    designed_windows.FAMILY,
+    named_windows.FAMILY,
 )
 
 ELEMENTWISE: Final[dict[str, Any]] = {fn.name: fn for family in FAMILIES for fn in family.elementwise}

@@ -18,9 +18,10 @@ from tg.ops.signal.convolving import (
     fftconvolve,
 )
 from tg.ops.signal.filters import filtfilt, lfilter, lfilter_zi, sosfilt, sosfilt_zi, sosfiltfilt
+from tg.ops.signal.named_windows import get_window
 from tg.ops.signal.resampling import decimate, hilbert, resample, resample_poly, upfirdn
+from tg.ops.signal.smoothing import detrend, medfilt, savgol_coeffs, savgol_filter
 from tg.ops.signal.spectra import coherence, csd, istft, periodogram, spectrogram, stft, welch
-from tg.ops.signal.window_functions import get_window
 from tg.signal import windows
 from tg.words import unknown_in
 
@@ -33,6 +34,7 @@ __all__ = [
     "correlation_lags",
     "csd",
     "decimate",
+    "detrend",
     "fftconvolve",
     "filtfilt",
     "get_window",
@@ -40,9 +42,12 @@ __all__ = [
     "istft",
     "lfilter",
     "lfilter_zi",
+    "medfilt",
     "periodogram",
     "resample",
     "resample_poly",
+    "savgol_coeffs",
+    "savgol_filter",
     "sosfilt",
     "sosfilt_zi",
     "sosfiltfilt",

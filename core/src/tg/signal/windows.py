@@ -9,6 +9,8 @@ from typing import Any
 
 import tg
 from tg.keywords import explain
+from tg.ops.signal.designed_windows import chebwin, dpss, kaiser_bessel_derived, taylor
+from tg.ops.signal.named_windows import get_window
 from tg.ops.signal.window_functions import (
     barthann,
     bartlett,
@@ -23,7 +25,6 @@ from tg.ops.signal.window_functions import (
     general_cosine,
     general_gaussian,
     general_hamming,
-    get_window,
     hamming,
     hann,
     kaiser,
@@ -42,7 +43,9 @@ __all__ = [
     "blackmanharris",
     "bohman",
     "boxcar",
+    "chebwin",
     "cosine",
+    "dpss",
     "exponential",
     "flattop",
     "gaussian",
@@ -53,9 +56,11 @@ __all__ = [
     "hamming",
     "hann",
     "kaiser",
+    "kaiser_bessel_derived",
     "lanczos",
     "nuttall",
     "parzen",
+    "taylor",
     "triang",
     "tukey",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from scipy.signal import get_window, windows
+from scipy.signal import windows
 
 import tg
 from tg.errors import InputError
@@ -35,8 +35,6 @@ def every() -> Iterator[Case]:
     """All windows, of as many points as another array has."""
     for function in FAMILY.functions:
         name = function.__name__
-        if name == "get_window":
-            continue
         parameters = PARAMETERS.get(name, ())
         for sym in (True, False):
             of_scipy = functools.partial(getattr(windows, name), sym=sym)
@@ -51,22 +49,9 @@ def every() -> Iterator[Case]:
             )
 
 
-def of_names() -> Iterator[Case]:
-    """Windows by their names, and names of none."""
-    for window in ("hanning_", ("hann", 2.0), "kaiser", ("gaussian", 1.0, 2.0), None):
-        yield Case(functools.partial(tg.signal.get_window, window, 8), name=f"{window!r}", raises=InputError)
-    for named in ("blk_symmetric", ("tukey_periodic", 0.25), 3.0):
-        yield Case(
-            functools.partial(tg.signal.get_window, named, 9),
-            name=f"{named!r}",
-            oracle=functools.partial(get_window, named, 9),
-            condition=one,
-        )
-
-
 def centre_of_symmetric() -> Any:
     """A centre where the middle is one already."""
     return tg.signal.windows.exponential(8, 3.0)
 
 
-CASES: Final = of_family(FAMILY.path, *every(), *of_names(), Case(centre_of_symmetric, raises=InputError))
+CASES: Final = of_family(FAMILY.path, *every(), Case(centre_of_symmetric, raises=InputError))

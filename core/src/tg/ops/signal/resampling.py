@@ -24,9 +24,9 @@ from tg.ops.reduction import sum as sum_of
 from tg.ops.shape import moveaxis, with_lengths
 from tg.ops.signal.filters import sosfilt, sosfiltfilt
 from tg.ops.signal.lagged_products import need_real
+from tg.ops.signal.named_windows import get_window
 from tg.ops.signal.segments import doubled, like, middle, need_count, need_one_of, signal_of, vector_of, with_points
 from tg.ops.signal.taps import EXTENSIONS, applied, extended_by
-from tg.ops.signal.window_functions import get_window
 from tg.ops.sized_ops import split_sizes
 from tg.ops.statistics import mean
 from tg.ops.transforms import fft, fftfreq, fftshift, ifft, irfft, rfft

@@ -16,7 +16,7 @@ from tg.ops.fourier import REAL
 from tg.ops.indexing import slice_axis, take
 from tg.ops.reduction import sum as sum_of
 from tg.ops.shape import concatenate, expand_dims_at, reshape
-from tg.ops.signal.window_functions import window_of
+from tg.ops.signal.named_windows import window_of
 from tg.ops.statistics import mean
 from tg.ops.transforms import fft, fftfreq, rfft, rfftfreq
 from tg.types.dtypes import in_float32, is_complex, is_float

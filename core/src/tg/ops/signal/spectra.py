@@ -20,6 +20,7 @@ from tg.ops.numbers import unwrap
 from tg.ops.quantiles import median
 from tg.ops.reduction import sum as sum_of
 from tg.ops.shape import broadcast_to, moveaxis
+from tg.ops.signal.named_windows import window_of
 from tg.ops.signal.segments import (
     Plan,
     doubled,
@@ -37,7 +38,6 @@ from tg.ops.signal.segments import (
     transformed,
     without_trend,
 )
-from tg.ops.signal.window_functions import window_of
 from tg.ops.statistics import mean
 from tg.ops.transforms import ifft, irfft
 from tg.types.dtypes import is_complex

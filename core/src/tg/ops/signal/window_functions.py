@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.errors import InputError, ShapeError, message
+from tg.errors import InputError, message
 from tg.graph.nodes import as_size_variable, size_value
 from tg.ops.creation import iota, ones
 from tg.ops.elementwise.arithmetic import absolute, power, sqrt
@@ -38,7 +38,7 @@ FLAT_TOP: Final = (0.21557895, 0.41663158, 0.277263158, 0.083578947, 0.006947368
 """Coefficients of sums of cosines."""
 
 
-def _window(what: str, M: Any, sym: bool, values: Callable[[Variable, Size], Any]) -> Variable:
+def sampled(M: Any, sym: bool, values: Callable[[Variable, Size], Any]) -> Variable:
     """The first M of the n values at the places 0, …, n - 1; a single one is 1."""
     (field,), sizes = split_sizes([M])
     count = size_value(sizes[0]) if field is None else field
@@ -51,18 +51,18 @@ def _window(what: str, M: Any, sym: bool, values: Callable[[Variable, Size], Any
     return window if type(count) is int else where(equal(as_size_variable(count), 1), 1.0, window)
 
 
-def _float(n: Size) -> Any:
+def as_number(n: Size) -> Any:
     """A length as a number to compute with."""
     return float(n) if type(n) is int else cast_variable(as_size_variable(n), float_name(None))
 
 
-def _last(n: Size) -> Any:
+def last_place(n: Size) -> Any:
     """The last of n places."""
-    return _float(subtract(n, 1))
+    return as_number(subtract(n, 1))
 
 
 def _cosines(k: Variable, n: Size, a: Sequence[Any]) -> Variable:
-    angle = math.pi * (2 * k / _last(n) - 1)
+    angle = math.pi * (2 * k / last_place(n) - 1)
     total: Any = 0.0
     for order, factor in enumerate(a):
         total = total + (factor * cos(order * angle) if order else factor)
@@ -78,7 +78,7 @@ def boxcar(M: Any, sym: bool = True) -> Variable:
     Source:
         scipy.signal.windows.boxcar
     """
-    return _window("boxcar", M, sym, lambda k, n: ones(k.shape, dtype=k.type.dtype))
+    return sampled(M, sym, lambda k, n: ones(k.shape, dtype=k.type.dtype))
 
 
 def triang(M: Any, sym: bool = True) -> Variable:
@@ -87,7 +87,7 @@ def triang(M: Any, sym: bool = True) -> Variable:
     Source:
         scipy.signal.windows.triang
     """
-    return _window("triang", M, sym, lambda k, n: 1 - absolute(2 * k - _last(n)) / _float(add(n, remainder(n, 2))))
+    return sampled(M, sym, lambda k, n: 1 - absolute(2 * k - last_place(n)) / as_number(add(n, remainder(n, 2))))
 
 
 def bartlett(M: Any, sym: bool = True) -> Variable:
@@ -96,7 +96,7 @@ def bartlett(M: Any, sym: bool = True) -> Variable:
     Source:
         scipy.signal.windows.bartlett
     """
-    return _window("bartlett", M, sym, lambda k, n: 1 - absolute(2 * k / _last(n) - 1))
+    return sampled(M, sym, lambda k, n: 1 - absolute(2 * k / last_place(n) - 1))
 
 
 def parzen(M: Any, sym: bool = True) -> Variable:
@@ -107,11 +107,11 @@ def parzen(M: Any, sym: bool = True) -> Variable:
     """
 
     def values(k: Variable, n: Size) -> Variable:
-        away = absolute(k - _last(n) / 2)
-        share = away / (_float(n) / 2)
-        return where(less_equal(away, _last(n) / 4), 1 - 6 * share**2 + 6 * share**3, 2 * (1 - share) ** 3)
+        away = absolute(k - last_place(n) / 2)
+        share = away / (as_number(n) / 2)
+        return where(less_equal(away, last_place(n) / 4), 1 - 6 * share**2 + 6 * share**3, 2 * (1 - share) ** 3)
 
-    return _window("parzen", M, sym, values)
+    return sampled(M, sym, values)
 
 
 def bohman(M: Any, sym: bool = True) -> Variable:
@@ -122,11 +122,11 @@ def bohman(M: Any, sym: bool = True) -> Variable:
     """
 
     def values(k: Variable, n: Size) -> Variable:
-        away = absolute(2 * k / _last(n) - 1)
+        away = absolute(2 * k / last_place(n) - 1)
         inner = (1 - away) * cos(math.pi * away) + sin(math.pi * away) / math.pi
         return where(equal(away, 1), 0.0, inner)
 
-    return _window("bohman", M, sym, values)
+    return sampled(M, sym, values)
 
 
 def barthann(M: Any, sym: bool = True) -> Variable:
@@ -137,10 +137,10 @@ def barthann(M: Any, sym: bool = True) -> Variable:
     """
 
     def values(k: Variable, n: Size) -> Variable:
-        away = absolute(k / _last(n) - 0.5)
+        away = absolute(k / last_place(n) - 0.5)
         return 0.62 - 0.48 * away + 0.38 * cos(2 * math.pi * away)
 
-    return _window("barthann", M, sym, values)
+    return sampled(M, sym, values)
 
 
 def general_cosine(M: Any, a: Any, sym: bool = True) -> Variable:
@@ -151,7 +151,7 @@ def general_cosine(M: Any, a: Any, sym: bool = True) -> Variable:
     Source:
         scipy.signal.windows.general_cosine
     """
-    return _window("general_cosine", M, sym, lambda k, n: _cosines(k, n, a))
+    return sampled(M, sym, lambda k, n: _cosines(k, n, a))
 
 
 def general_hamming(M: Any, alpha: Any, sym: bool = True) -> Variable:
@@ -160,7 +160,7 @@ def general_hamming(M: Any, alpha: Any, sym: bool = True) -> Variable:
     Source:
         scipy.signal.windows.general_hamming
     """
-    return _window("general_hamming", M, sym, lambda k, n: _cosines(k, n, (alpha, 1.0 - alpha)))
+    return sampled(M, sym, lambda k, n: _cosines(k, n, (alpha, 1.0 - alpha)))
 
 
 def hann(M: Any, sym: bool = True) -> Variable:
@@ -180,7 +180,7 @@ def hann(M: Any, sym: bool = True) -> Variable:
     Source:
         scipy.signal.windows.hann
     """
-    return _window("hann", M, sym, lambda k, n: _cosines(k, n, (0.5, 0.5)))
+    return sampled(M, sym, lambda k, n: _cosines(k, n, (0.5, 0.5)))
 
 
 def hamming(M: Any, sym: bool = True) -> Variable:
@@ -189,7 +189,7 @@ def hamming(M: Any, sym: bool = True) -> Variable:
     Source:
         scipy.signal.windows.hamming
     """
-    return _window("hamming", M, sym, lambda k, n: _cosines(k, n, (0.54, 1.0 - 0.54)))
+    return sampled(M, sym, lambda k, n: _cosines(k, n, (0.54, 1.0 - 0.54)))
 
 
 def blackman(M: Any, sym: bool = True) -> Variable:
@@ -198,7 +198,7 @@ def blackman(M: Any, sym: bool = True) -> Variable:
     Source:
         scipy.signal.windows.blackman
     """
-    return _window("blackman", M, sym, lambda k, n: _cosines(k, n, BLACKMAN))
+    return sampled(M, sym, lambda k, n: _cosines(k, n, BLACKMAN))
 
 
 def nuttall(M: Any, sym: bool = True) -> Variable:
@@ -207,7 +207,7 @@ def nuttall(M: Any, sym: bool = True) -> Variable:
     Source:
         scipy.signal.windows.nuttall
     """
-    return _window("nuttall", M, sym, lambda k, n: _cosines(k, n, NUTTALL))
+    return sampled(M, sym, lambda k, n: _cosines(k, n, NUTTALL))
 
 
 def blackmanharris(M: Any, sym: bool = True) -> Variable:
@@ -216,7 +216,7 @@ def blackmanharris(M: Any, sym: bool = True) -> Variable:
     Source:
         scipy.signal.windows.blackmanharris
     """
-    return _window("blackmanharris", M, sym, lambda k, n: _cosines(k, n, BLACKMAN_HARRIS))
+    return sampled(M, sym, lambda k, n: _cosines(k, n, BLACKMAN_HARRIS))
 
 
 def flattop(M: Any, sym: bool = True) -> Variable:
@@ -225,7 +225,7 @@ def flattop(M: Any, sym: bool = True) -> Variable:
     Source:
         scipy.signal.windows.flattop
     """
-    return _window("flattop", M, sym, lambda k, n: _cosines(k, n, FLAT_TOP))
+    return sampled(M, sym, lambda k, n: _cosines(k, n, FLAT_TOP))
 
 
 def cosine(M: Any, sym: bool = True) -> Variable:
@@ -234,7 +234,7 @@ def cosine(M: Any, sym: bool = True) -> Variable:
     Source:
         scipy.signal.windows.cosine
     """
-    return _window("cosine", M, sym, lambda k, n: sin(math.pi / _float(n) * (k + 0.5)))
+    return sampled(M, sym, lambda k, n: sin(math.pi / as_number(n) * (k + 0.5)))
 
 
 def lanczos(M: Any, *, sym: bool = True) -> Variable:
@@ -243,7 +243,7 @@ def lanczos(M: Any, *, sym: bool = True) -> Variable:
     Source:
         scipy.signal.windows.lanczos
     """
-    return _window("lanczos", M, sym, lambda k, n: sinc(2 * k / _last(n) - 1))
+    return sampled(M, sym, lambda k, n: sinc(2 * k / last_place(n) - 1))
 
 
 def kaiser(M: Any, beta: Any, sym: bool = True) -> Variable:
@@ -262,11 +262,11 @@ def kaiser(M: Any, beta: Any, sym: bool = True) -> Variable:
     """
 
     def values(k: Variable, n: Size) -> Variable:
-        square = 4 * k * (_last(n) - k) / _last(n) ** 2  # 1 - u², which is 0 at the ends and not below
+        square = 4 * k * (last_place(n) - k) / last_place(n) ** 2  # 1 - u², which is 0 at the ends and not below
         inside = square > 0  # no root is differentiated at 0
         return where(inside, i0(beta * sqrt(where(inside, square, 1.0))), 1.0) / i0(as_variable(beta) * 1.0)
 
-    return _window("kaiser", M, sym, values)
+    return sampled(M, sym, values)
 
 
 def gaussian(M: Any, std: Any, sym: bool = True) -> Variable:
@@ -277,7 +277,7 @@ def gaussian(M: Any, std: Any, sym: bool = True) -> Variable:
     Source:
         scipy.signal.windows.gaussian
     """
-    return _window("gaussian", M, sym, lambda k, n: exp(-((k - _last(n) / 2) ** 2) / (2.0 * std * std)))
+    return sampled(M, sym, lambda k, n: exp(-((k - last_place(n) / 2) ** 2) / (2.0 * std * std)))
 
 
 def general_gaussian(M: Any, p: Any, sig: Any, sym: bool = True) -> Variable:
@@ -286,9 +286,7 @@ def general_gaussian(M: Any, p: Any, sig: Any, sym: bool = True) -> Variable:
     Source:
         scipy.signal.windows.general_gaussian
     """
-    return _window(
-        "general_gaussian", M, sym, lambda k, n: exp(-0.5 * power(absolute((k - _last(n) / 2) / sig), 2.0 * p))
-    )
+    return sampled(M, sym, lambda k, n: exp(-0.5 * power(absolute((k - last_place(n) / 2) / sig), 2.0 * p)))
 
 
 def exponential(M: Any, center: Any = None, tau: Any = 1.0, sym: bool = True) -> Variable:
@@ -303,9 +301,7 @@ def exponential(M: Any, center: Any = None, tau: Any = 1.0, sym: bool = True) ->
     """
     if sym and center is not None:
         raise InputError(message(f"exponential: found center={center!r} with sym=True, needed sym=False or no center"))
-    return _window(
-        "exponential", M, sym, lambda k, n: exp(-absolute(k - (_last(n) / 2 if center is None else center)) / tau)
-    )
+    return sampled(M, sym, lambda k, n: exp(-absolute(k - (last_place(n) / 2 if center is None else center)) / tau))
 
 
 def tukey(M: Any, alpha: float = 0.5, sym: bool = True) -> Variable:
@@ -322,97 +318,14 @@ def tukey(M: Any, alpha: float = 0.5, sym: bool = True) -> Variable:
         return boxcar(M, sym) if alpha <= 0 else hann(M, sym)
 
     def values(k: Variable, n: Size) -> Variable:
-        width = floor(as_variable(alpha * _last(n) / 2))
-        steps = 2 * k / (alpha * _last(n))
+        width = floor(as_variable(alpha * last_place(n) / 2))
+        steps = 2 * k / (alpha * last_place(n))
         rising = 0.5 * (1 + cos(math.pi * (steps - 1)))
         falling = 0.5 * (1 + cos(math.pi * (steps + (1 - 2 / alpha))))
-        inside = (k > width) & logical_not(k >= _last(n) - width)
+        inside = (k > width) & logical_not(k >= last_place(n) - width)
         return where(k <= width, rising, where(inside, 1.0, falling))
 
-    return _window("tukey", M, sym, values)
-
-
-PLAIN: Final = {
-    fn.__name__: fn
-    for fn in (
-        barthann, bartlett, blackman, blackmanharris, bohman, boxcar, cosine, exponential, flattop, hamming, hann,
-        lanczos, nuttall, parzen, triang, tukey,
-    )
-}  # fmt: skip
-"""Windows that have no parameter, or need none."""
-WITH_PARAMETERS: Final = {
-    fn.__name__: fn for fn in (kaiser, gaussian, general_gaussian, general_cosine, general_hamming, exponential, tukey)
-}
-ALIASES: Final = {
-    "barthann": "brthan bth", "bartlett": "bart brt", "blackman": "black blk", "blackmanharris": "blackharr bkh",
-    "bohman": "bman bmn", "boxcar": "box ones rect rectangular", "cosine": "halfcosine", "exponential": "poisson",
-    "flattop": "flat flt", "gaussian": "gauss gss", "general_gaussian": "general_gauss ggs", "hamming": "hamm ham",
-    "hann": "han", "kaiser": "ksr", "lanczos": "sinc", "nuttall": "nutl nut", "parzen": "parz par",
-    "triang": "triangle tri", "tukey": "tuk",
-}  # fmt: skip
-OTHER_NAMES: Final = {other: name for name, others in ALIASES.items() for other in others.split()}
-PERIODIC: Final = {"_periodic": False, "_symmetric": True}
-
-
-def get_window(window: Any, Nx: Any, fftbins: bool = True) -> Variable:
-    """A window by its name: "hann", ("kaiser", 8.6), or a number, which is Kaiser's beta.
-
-    Args:
-        window: the name of a function of `tg.signal.windows`, or a tuple of the name and its parameters. A name that
-            ends with "_periodic" or "_symmetric" says that in place of `fftbins`.
-        Nx: how many points.
-        fftbins: True for one period, False for a window that is symmetric.
-    Raises:
-        InputError: an unknown name, or parameters that are missing or too many.
-    Example:
-        >>> import tg
-        >>> tg.signal.get_window("triang", 4, fftbins=False).eval()
-        array([0.25, 0.75, 0.75, 0.25])
-    Source:
-        scipy.signal.get_window
-    """
-    if isinstance(window, int | float):
-        return kaiser(Nx, float(window), sym=not fftbins)
-    name, *parameters = window if isinstance(window, tuple) and window else (window,)
-    if not isinstance(name, str):
-        raise InputError(message(f"get_window: found {window!r}, needed a name, a tuple that begins with one, or beta"))
-    sym = not fftbins
-    for ending, is_symmetric in PERIODIC.items():
-        if name.endswith(ending):
-            name, sym = name.removesuffix(ending), is_symmetric
-    name = name.replace(" ", "_")
-    name = OTHER_NAMES.get(name, name)
-    function: Any = (WITH_PARAMETERS if parameters else PLAIN).get(name)
-    if function is None:
-        raise InputError(message(_refusal(name, parameters)))
-    try:
-        return function(Nx, *parameters, sym=sym)  # type: ignore[no-any-return]
-    except TypeError as error:
-        raise InputError(message(f"get_window: parameters of {name!r}: found {parameters!r}: {error}")) from None
-
-
-def _refusal(name: str, parameters: Sequence[Any]) -> str:
-    if name in WITH_PARAMETERS:
-        return f"get_window: found {name!r} alone, needed a tuple of it and its parameters"
-    if name in PLAIN:
-        return f"get_window: found parameters {list(parameters)!r} of {name!r}, needed none"
-    names = ", ".join(sorted({*PLAIN, *WITH_PARAMETERS}))
-    return f"get_window: found the window {name!r}, needed one of {names}"
-
-
-def window_of(what: str, window: Any, count: Any) -> Variable:
-    """The values of a window: those of a name, or a vector of so many.
-
-    Raises:
-        ShapeError: an array that is no vector of `count` entries.
-    """
-    if isinstance(window, str | tuple | int | float):
-        return get_window(window, count)
-    v = as_variable(window)
-    n = v.type.shape[0] if v.type.ndim == 1 else None
-    if v.type.ndim != 1 or (type(count) is int and type(n) is int and n != count):
-        raise ShapeError(message(f"{what}: window: found {v.type}, needed a vector of {count}"))
-    return v
+    return sampled(M, sym, values)
 
 
 FAMILY = Family(
@@ -420,7 +333,7 @@ FAMILY = Family(
     functions=(
         barthann, bartlett, blackman, blackmanharris, bohman, boxcar, cosine, exponential, flattop, gaussian,
         general_cosine, general_gaussian, general_hamming, hamming, hann, kaiser, lanczos, nuttall, parzen, triang,
-        tukey, get_window,
+        tukey,
     ),
     module="signal.windows",
 )  # fmt: skip
