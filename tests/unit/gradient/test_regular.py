@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import tg
-from tg.gradient.regular import REGULAR, Regularity
+from tg.gradient.regular import Regularity
+from tg.gradient.regular_ops import REGULAR
 from tg.graph.traversal import sorted_applies
 from tg.ops.elementwise.arithmetic import masked_product
 

@@ -48,7 +48,8 @@ from tg.gradient.reading import (
     of_constant,
     read,
 )
-from tg.gradient.regular import REGULAR, Regularity
+from tg.gradient.regular import Regularity
+from tg.gradient.regular_ops import REGULAR
 from tg.graph.function_graph import freeze
 from tg.graph.nodes import Constant, Variable, apply
 from tg.graph.traversal import key_of

@@ -11,7 +11,7 @@ import functools
 from typing import TYPE_CHECKING, NamedTuple
 
 from tg.gradient.flags import grown, inside_graph, widths
-from tg.gradient.regular import REGULAR
+from tg.gradient.regular_ops import REGULAR
 from tg.gradient.stable import leaves_below
 from tg.graph.nodes import Variable
 
