@@ -42,6 +42,16 @@ def rounded_once(expression: Callable[..., Any]) -> Callable[..., Any]:
     return of
 
 
+def widened(a: Any) -> Any:
+    """Values in double precision."""
+    return a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
+
+
+def in_double(function: Callable[..., Any], *first: Any, **options: Any) -> Callable[..., Any]:
+    """An oracle in double precision, for SciPy has no longer one; `first` are operands before those of the case."""
+    return lambda *arrays: function(*first, *map(widened, arrays), **options)
+
+
 def twin(name: str, expression: Callable[..., Any], *inputs: Input, **facts: Any) -> Case:
     """A case whose oracle is the same expression with NumPy: `expression(namespace, *values)`."""
     return Case(functools.partial(expression, tg), inputs, name=name, oracle=functools.partial(expression, np), **facts)

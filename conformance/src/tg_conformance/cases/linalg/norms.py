@@ -11,15 +11,11 @@ from tg.errors import InputError
 from tg.ops.linalg.norms import FAMILY
 from tg.plugin.case import Case, any_dtype, f64, fixed
 from tg_conformance import matrices
+from tg_conformance.cases.family import widened
 from tg_conformance.matrices import DTYPES, jacobi, of_matrices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-
-def double(a: Any) -> Any:
-    """The array as NumPy's functions take it."""
-    return a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
 
 
 def norms() -> Iterator[Case]:
@@ -35,9 +31,9 @@ def norms() -> Iterator[Case]:
             name=f"matrix_norm {order}",
             dtypes=DTYPES if order in ("nuc", 1) else ("float64",),
             oracle=lambda a, order=order: (
-                np.linalg.matrix_norm(double(a), ord=order),
-                np.linalg.matrix_norm(double(a), ord=order, keepdims=True),
-                np.linalg.norm(double(a), order, (0, 2)),
+                np.linalg.matrix_norm(widened(a), ord=order),
+                np.linalg.matrix_norm(widened(a), ord=order, keepdims=True),
+                np.linalg.norm(widened(a), order, (0, 2)),
             ),
             condition=lambda a: (8 * matrices.size(a),) * 3,
             accuracy=8,
@@ -53,9 +49,9 @@ def norms() -> Iterator[Case]:
             name=f"vector_norm {order}",
             dtypes=("float32", "complex128"),
             oracle=lambda a, order=order: (
-                np.linalg.vector_norm(double(a), ord=order),
-                np.linalg.vector_norm(double(a), ord=order, axis=1),
-                np.linalg.vector_norm(double(a), ord=order, axis=(0, 2), keepdims=True),
+                np.linalg.vector_norm(widened(a), ord=order),
+                np.linalg.vector_norm(widened(a), ord=order, axis=1),
+                np.linalg.vector_norm(widened(a), ord=order, axis=(0, 2), keepdims=True),
             ),
             accuracy=16,
         )
@@ -65,7 +61,7 @@ def norms() -> Iterator[Case]:
             [any_dtype("b", "n", "n", values=matrices.square)],
             name=f"cond {p}",
             dtypes=("float64", "complex64"),
-            oracle=lambda a, p=p: np.linalg.cond(double(a), p),
+            oracle=lambda a, p=p: np.linalg.cond(widened(a), p),
             accuracy=256,
         )
 

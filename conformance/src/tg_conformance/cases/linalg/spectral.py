@@ -11,6 +11,7 @@ from tg.errors import InputError, ShapeError
 from tg.ops.linalg.spectral import FAMILY
 from tg.plugin.case import Case, any_dtype, f64, fixed
 from tg_conformance import matrices
+from tg_conformance.cases.family import widened
 from tg_conformance.matrices import DTYPES, jacobi, of_matrices
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def eigen_parts(a: Any, uplo: Any) -> Any:
 
 def narrow_eigvalsh(a: Any) -> Any:
     """NumPy's, in double precision."""
-    return np.linalg.eigvalsh(a.astype(np.complex128 if a.dtype.kind == "c" else np.float64))
+    return np.linalg.eigvalsh(widened(a))
 
 
 def projector(a: Any) -> Any:

@@ -12,7 +12,7 @@ import tg
 from tg.errors import InputError, ShapeError
 from tg.ops.signal.filters import FAMILY
 from tg.plugin.case import Case, any_dtype, f64, fixed
-from tg_conformance.cases.family import of_family
+from tg_conformance.cases.family import in_double, of_family
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,7 +120,7 @@ def sections_there_and_back() -> Iterator[Case]:
     odd = signal.butter(3, 0.3, output="sos")
     yield Case(
         tg.signal.sosfilt_zi, [fixed(SOS)], name="steady states of sections", layouts=("C",),
-        oracle=_double("sosfilt_zi"), condition=terms,
+        oracle=in_double(signal.sosfilt_zi), condition=terms,
     )  # fmt: skip
     for name, sos, options in (
         ("first order among sections there and back", odd, {"padtype": "even"}),
@@ -131,16 +131,11 @@ def sections_there_and_back() -> Iterator[Case]:
             [f64(7 if "padlen" in options else 13, 1)],
             name=name,
             layouts=("C",),
-            oracle=_double("sosfiltfilt", sos, axis=0, **options),
+            oracle=in_double(signal.sosfiltfilt, sos, axis=0, **options),
             condition=terms,
             gradient="padlen" in options,
             analytic="padlen" in options,
         )
-
-
-def _double(name: str, *first: Any, **options: Any) -> Any:
-    """SciPy's function in double precision, for it has no longer one."""
-    return lambda x: getattr(signal, name)(*first, x.astype(complex if x.dtype.kind == "c" else float), **options)
 
 
 def refused() -> Iterator[Case]:

@@ -13,7 +13,7 @@ from tg.errors import DtypeError, InputError, ShapeError
 from tg.ops.signal.resampling import FAMILY
 from tg.ops.signal.taps import EXTENSIONS
 from tg.plugin.case import Case, any_dtype, f64
-from tg_conformance.cases.family import of_family
+from tg_conformance.cases.family import in_double, of_family
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,21 +27,6 @@ def terms(*arrays: Any) -> Any:
     return 32 * max(np.abs(v).sum() for v in arrays) + 32
 
 
-def in_double(name: str, **options: Any) -> Any:
-    """SciPy's function of arrays in double precision, for it has no longer one."""
-
-    def function(*arrays: Any) -> Any:
-        wide = [v.astype(np.complex128 if v.dtype.kind == "c" else np.float64) for v in arrays]
-        return getattr(signal, name)(*wide, **options)
-
-    return function
-
-
-def _between(**options: Any) -> Any:
-    function = in_double("upfirdn", **options)
-    return lambda x: function(TAPS, x)
-
-
 def case(name: str, inputs: list[Any], note: str, dtypes: tuple[str, ...] = ("float64",), **options: Any) -> Case:
     """A function with options, beside SciPy's with the same."""
     return Case(
@@ -50,7 +35,7 @@ def case(name: str, inputs: list[Any], note: str, dtypes: tuple[str, ...] = ("fl
         name=f"{name} {note}",
         dtypes=dtypes,
         layouts=("C", "strided") if note == "plain" else ("C",),
-        oracle=in_double(name, **options),
+        oracle=in_double(getattr(signal, name), **options),
         condition=terms,
         gradient=note in ("slopes", "plain"),
         analytic=note in ("slopes", "plain"),
@@ -66,7 +51,7 @@ def polyphase() -> Iterator[Case]:
             name=f"upfirdn {up} / {down}",
             dtypes=(*REAL, "complex128"),
             layouts=("C",),
-            oracle=_between(up=up, down=down),
+            oracle=in_double(signal.upfirdn, TAPS, up=up, down=down),
             condition=terms,
         )
     yield case("upfirdn", [f64(5), f64(3, 9)], "slopes", up=3, down=2, axis=1)
@@ -76,7 +61,7 @@ def polyphase() -> Iterator[Case]:
             [f64(4, 2)],
             name=f"upfirdn {mode}",
             layouts=("C",),
-            oracle=_between(up=3, down=2, axis=0, mode=mode),
+            oracle=in_double(signal.upfirdn, TAPS, up=3, down=2, axis=0, mode=mode),
             condition=terms,
         )
     yield case("resample_poly", [any_dtype(21, 2)], "plain", REAL, up=3, down=2)

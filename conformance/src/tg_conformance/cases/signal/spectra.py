@@ -12,7 +12,7 @@ import tg
 from tg.errors import InputError, ShapeError
 from tg.ops.signal.spectra import FAMILY
 from tg.plugin.case import Case, any_dtype, f64
-from tg_conformance.cases.family import of_family
+from tg_conformance.cases.family import in_double, of_family
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +34,7 @@ def amplitudes(x: Any) -> Any:
 def _of_scipy(name: str, *arrays: Any, **options: Any) -> Any:
     """SciPy's function, of which frequencies and times come in the precision of the signal as well."""
     narrow = arrays[0].dtype in (np.float32, np.complex64)
-    wide = [v.astype(np.complex128 if v.dtype.kind == "c" else np.float64) for v in arrays]
-    results = getattr(signal, name)(*wide, **options)
+    results = in_double(getattr(signal, name), **options)(*arrays)
     if not narrow:
         return tuple(results)
     return tuple(y.astype(np.complex64 if y.dtype.kind == "c" else np.float32) for y in results)
