@@ -23,8 +23,7 @@ from tg.masked.making import (
 )
 from tg.masked.ordering import argsort, average, median, sort
 from tg.ops.catalog import NAMES
-from tg.variables.applied import elementwise
-from tg.words import unknown_in
+from tg.variables.applied import member
 
 __all__ = [
     "MaskedArray",
@@ -46,11 +45,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if (value := elementwise(name, NAMES, apply, __name__)) is not None:
-        globals()[name] = value
-        return value
-    text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
-    raise AttributeError(text, name=name)
+    return member(globals(), name, NAMES, apply, dir(tg))
 
 
 def __dir__() -> list[str]:

@@ -64,8 +64,23 @@ def half(n: int | Length) -> int | Length:
     return add(floor_divide(n, 2), 1)
 
 
+class _Transform(Op):
+    """A transform along the last axis: linear in its first operand, of as many leading axes as there are."""
+
+    def pushforward(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Any, tangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """The same transform: it is linear."""
+        dx = tangents[0]
+        return (None if dx is None else self(dx, *inputs[1:]),)
+
+    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
+        """The batch is one more leading axis."""
+        return (self(*inputs),)
+
+
 @final
-class Fourier(Op):
+class Fourier(_Transform):
     """The discrete Fourier transform along the last axis: y[k] = sum over j of x[j] exp(-2 pi i j k / n), scaled.
 
     The inverse has the other sign. `norm` is NumPy's: of the forward transform "forward" divides by n, of the inverse
@@ -108,20 +123,9 @@ class Fourier(Op):
         (dy,) = cotangents
         return (None if dy is None else self(dy),)
 
-    def pushforward(
-        self, tools: Any, inputs: Any, outputs: Any, tangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
-        """The same transform: it is linear."""
-        (dx,) = tangents
-        return (None if dx is None else self(dx),)
-
-    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
-        """The batch is one more leading axis."""
-        return (self(inputs[0]),)
-
 
 @final
-class RealFourier(Op):
+class RealFourier(_Transform):
     """The frequencies 0 to n // 2 of the transform of real points along the last axis; the others are conjugates.
 
     Shapes:
@@ -165,20 +169,9 @@ class RealFourier(Op):
         n = x.shape[-1]
         return (inverse_real(_weighted(conjugate(dy), n, 0.5), n, DUAL[self.norm]),)
 
-    def pushforward(
-        self, tools: Any, inputs: Any, outputs: Any, tangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
-        """The same transform: it is linear."""
-        (dx,) = tangents
-        return (None if dx is None else self(dx),)
-
-    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
-        """The batch is one more leading axis."""
-        return (self(inputs[0]),)
-
 
 @final
-class InverseRealFourier(Op):
+class InverseRealFourier(_Transform):
     """The n real points whose frequencies 0 to n // 2 are x; imaginary parts of the first, and of n / 2, count nothing.
 
     n is the field, or the second operand where the field is None.
@@ -238,17 +231,6 @@ class InverseRealFourier(Op):
             return (None, *rest)
         frequencies = RealFourier(DUAL[self.norm])(dy)
         return (_weighted(conjugate(frequencies), y.shape[-1], 2.0), *rest)
-
-    def pushforward(
-        self, tools: Any, inputs: Sequence[Variable], outputs: Any, tangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
-        """The same transform: it is linear."""
-        dx = tangents[0]
-        return (None if dx is None else self(dx, *inputs[1:]),)
-
-    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
-        """The batch is one more leading axis."""
-        return (self(*inputs),)
 
 
 def _weighted(x: Variable, n: int | Length, weight: float) -> Variable:
