@@ -18,7 +18,8 @@ from tg_jax.little import BARRIER, as_one
 from tg_jax.memory import compiled_memory, eager_memory
 from tg_jax.pipeline import pipeline
 from tg_jax.place import find_device, lay_out
-from tg_jax.settings import check, compiler_options, is_one
+from tg_jax.settings import check, compiler_options, is_one, takes_sums
+from tg_jax.sums import has_sums, in_library
 from tg_jax.traced import SYMBOLS, traceable
 
 if TYPE_CHECKING:
@@ -114,8 +115,9 @@ def _jit(function: Callable[..., Any], unit: Unit) -> Callable[..., Any]:
     has_loops = _has(unit.graph, loops.Scan | loops.While)
     has_calls = any(isinstance(node.op, control.Call) for node in unit.graph.nodes)  # in loops nothing equal is outside
     one = is_one(unit.options, has_loops=has_loops)
-    told = compiler_options(unit.options, has_loops=has_loops, has_calls=has_calls)
-    return jax.jit(as_one(function) if one else function, compiler_options=told)
+    sums = takes_sums(unit.options) and has_sums(unit.graph)
+    told = compiler_options(unit.options, has_loops=has_loops, has_calls=has_calls, has_sums=sums)
+    return jax.jit(as_one(function) if one else in_library(function) if sums else function, compiler_options=told)
 
 
 def _has(graph: FrozenGraph, kinds: type | UnionType) -> bool:

@@ -23,9 +23,13 @@ DISABLED: Final = "xla_disable_hlo_passes"
 # care for range and NaN, and according to the mode.
 #
 # Of products XLA's library for processors computes each by itself: it ends the process (jaxlib 0.10, a segmentation
-# fault in `ynn_optimize_subgraph`) where it also takes the transposes and sums around some of them.
-ALONE: Final = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
-AS_WRITTEN: Final = {DISABLED: "algsimp", **(ALONE if jaxlib_version >= (0, 10) else {})}
+# fault in `ynn_optimize_subgraph`) where it also takes the transposes and sums around some of them. Sums it computes in
+# programs without products (`tg_jax.sums`).
+LIBRARY: Final = "xla_cpu_experimental_ynn_fusion_type"
+HAS_LIBRARY: Final = jaxlib_version >= (0, 10)
+ALONE: Final = "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"
+AS_WRITTEN: Final = {DISABLED: "algsimp", **({LIBRARY: ALONE} if HAS_LIBRARY else {})}
+WITH_SUMS: Final = {**AS_WRITTEN, LIBRARY: f"{ALONE},LIBRARY_FUSION_TYPE_REDUCE"}
 IN_LOOPS: Final = {DISABLED: "algsimp,dot-library-rewriter"}  # one function cannot call the library
 BARRIERS: Final = "cse_barrier_expander"  # takes barriers away before equal expressions are merged
 LITTLE: Final = "small-while-loop-hoisting"  # a little loop becomes one function, where a barrier ends the process
@@ -33,9 +37,12 @@ PREALLOCATE: Final = "XLA_PYTHON_CLIENT_PREALLOCATE"
 OFF: Final = ("0", "false", "False")  # as JAX reads the variable
 
 
-def compiler_options(options: Options, *, has_loops: bool, has_calls: bool = False) -> dict[str, Any]:
+def compiler_options(
+    options: Options, *, has_loops: bool, has_calls: bool = False, has_sums: bool = False
+) -> dict[str, Any]:
     """The options of XLA for a program: on a processor it is compiled as it is written, elsewhere as XLA has it."""
-    usual = {} if platform(options) != "cpu" else IN_LOOPS if has_loops else AS_WRITTEN
+    here = IN_LOOPS if has_loops else WITH_SUMS if has_sums else AS_WRITTEN
+    usual = here if platform(options) == "cpu" else {}
     if usual and has_calls:
         usual = {**usual, DISABLED: ",".join([usual[DISABLED], BARRIERS, *([LITTLE] if has_loops else [])])}
     searched = {} if options.autotune is None else {"xla_gpu_autotune_level": options.autotune}
@@ -45,6 +52,11 @@ def compiler_options(options: Options, *, has_loops: bool, has_calls: bool = Fal
 def is_one(options: Options, *, has_loops: bool) -> bool:
     """Whether a program is tried as one function of machine code."""
     return has_loops and options.little_loops and platform(options) == "cpu" and is_known()
+
+
+def takes_sums(options: Options) -> bool:
+    """Whether there is the library that computes sums."""
+    return HAS_LIBRARY and platform(options) == "cpu"
 
 
 def told(options: Options) -> tuple[object, ...]:
