@@ -9,6 +9,7 @@ import torch
 from tg import add, maximum, minimum
 from tg.backend import COMPLEX, FLOATS, contraction, reduction
 from tg_torch.rules.elementwise.cast import DTYPES
+from tg_torch.rules.reduction import OF_BOOL as LOGICAL
 from tg_torch.rules.reduction import reduce
 from tg_torch.special.elementwise import UNORDERED
 
@@ -26,9 +27,9 @@ ALONG: Final[dict[object, Callable[..., torch.Tensor]]] = {maximum: torch.amax, 
 def _reduce(site: Site) -> Rule | None:
     (x,), op = site.operands, site.op
     assert isinstance(op, reduction.Reduce)
-    if x.dtype == "bool":
-        return _of_bool(op)
     is_whole = len(op.axes) == x.ndim
+    if x.dtype == "bool":
+        return _of_bool(op, is_whole=is_whole)
     if op.fn is add:
         return _sum(x.dtype, op.axes, is_whole=is_whole)
     if op.fn not in WHOLE or x.dtype in UNORDERED:
@@ -37,12 +38,14 @@ def _reduce(site: Site) -> Rule | None:
     return lambda x: find(x, *axes) if x.numel() else reduce(op, x)
 
 
-def _of_bool(op: reduction.Reduce) -> Rule | None:
+def _of_bool(op: reduction.Reduce, *, is_whole: bool) -> Rule | None:
     """Whether any or all are true: the greatest or the least byte, each of which is 0 or 1."""
     find = OF_BOOL.get(op.reduction.of_bool)
     if find is None:
         return None
-    return lambda x: reduce(op, x) if x.numel() < LARGE else find(x.view(torch.uint8), op.axes).view(torch.bool)
+    short, axes = LOGICAL[op.reduction.of_bool], op.axes
+    rest = () if is_whole else (axes,)
+    return lambda x: short(x, *rest) if x.numel() < LARGE else find(x.view(torch.uint8), axes).view(torch.bool)
 
 
 def _sum(dtype: str, axes: tuple[int, ...], *, is_whole: bool) -> Rule | None:
