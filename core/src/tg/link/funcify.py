@@ -186,16 +186,24 @@ class FuncifyExecutable(Executable):
         device: Callable[..., tuple[Any, ...]],
         check: Callable[..., tuple[Any, ...]] | None = None,
     ) -> Callable[..., tuple[Any, ...]]:
-        """The checks that shapes decide, then the graph."""
+        """The checks that shapes decide, once for each combination of these, then the graph."""
         device = functools.partial(device, sizes)
         if self._guard is None or self._linker.length is not None:
             return device
-        check = check or self._guard.function
+        if check is not None:
+            return functools.partial(_checked, check, device)
+        check, guard, passed = self._guard.function, self._request.guard, set[tuple[Any, ...]]()
+        assert guard is not None
+        read = sorted({k for node in guard.nodes for k in node.inputs if k < guard.arity})
 
         def checked(constants: tuple[Any, ...], *arrays: Any, **writes: Any) -> tuple[Any, ...]:
-            with np.errstate(all="ignore"):
-                check(*arrays)
-            return device(constants, *arrays, **writes)
+            shapes = tuple([tuple(arrays[k].shape) for k in read])
+            if shapes in passed:  # to check takes 7 us, as long as a factor of a small matrix
+                return device(constants, *arrays, **writes)
+            outputs = _checked(check, device, constants, *arrays, **writes)
+            if len(passed) < KEPT:
+                passed.add(shapes)
+            return outputs
 
         return checked
 
@@ -369,6 +377,18 @@ class FuncifyExecutable(Executable):
     def full_source(self) -> str:
         """The same behind the names in it: which function each rule is, and what the constants are."""
         return self._function.declarations + self.source()
+
+
+def _checked(
+    check: Callable[..., Any],
+    device: Callable[..., tuple[Any, ...]],
+    constants: tuple[Any, ...],
+    *arrays: Any,
+    **writes: Any,
+) -> tuple[Any, ...]:
+    with np.errstate(all="ignore"):
+        check(*arrays)
+    return device(constants, *arrays, **writes)
 
 
 def _separate(outputs: tuple[Any, ...], inputs: Sequence[Any], copy: Callable[[Any], Any]) -> tuple[Any, ...]:
