@@ -456,6 +456,7 @@ def test_every_op_of_core_is_in_a_family_so_that_texts_may_name_it():
     abstract = {
         "Op",
         "Windowed",
+        "_Transform",
         "_Scaled",
         "Sized",
         "Elementwise",
