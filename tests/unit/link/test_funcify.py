@@ -17,7 +17,7 @@ from tg.errors import NoRuleError, PluginError, ShapeError
 from tg.functions.compile import split_checks
 from tg.graph.function_graph import FunctionGraph, freeze
 from tg.graph.interpret import interpret
-from tg.link import funcify as module
+from tg.link import executable as module
 from tg.link import writing
 from tg.link.funcify import FuncifyLinker
 from tg.link.linker import Request

@@ -5,7 +5,8 @@ import time
 
 import numpy as np
 
-from tg.link.funcify import FuncifyExecutable, FuncifyLinker
+from tg.link.executable import FuncifyExecutable
+from tg.link.funcify import FuncifyLinker
 from tg_bugs.record import Bug
 
 

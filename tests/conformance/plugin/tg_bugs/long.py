@@ -3,7 +3,7 @@
 import numpy as np
 
 import tg
-from tg.link.funcify import FuncifyExecutable
+from tg.link.executable import FuncifyExecutable
 from tg.ops.contraction import MatMul
 from tg.ops.cumulative import Accumulate
 from tg.ops.indexing import Gather
