@@ -413,16 +413,36 @@ class Body(kernels.Body):
         return self.find(operands[0].dtype, f"{symbol}({', '.join(self.vector(x) for x in operands)})")
 
     def vector_library(self, name: str, operands: Sequence[Lanes]) -> Lanes | None:
+        """As `kernels.Body`: by the function of full vectors, whatever lanes there are, for others have other bits."""
         if self.prelude.symbol is None:
             return None
         dtype = operands[0].dtype
-        symbol = self.prelude.symbol(name, dtype, len(operands), self.lanes)
+        full = self.machine.vector_bytes // item_size(dtype)
+        symbol = self.prelude.symbol(name, dtype, len(operands), full)
         if symbol is None:
             return None
-        vector = self.kind(dtype)
+        vector = self.vectors.type_with(self.item(dtype), full)
         self.prelude.need(symbol, f"{vector} {symbol}({', '.join([vector] * len(operands))});")
         self.prelude.libraries.add("mvec")
-        return self.find(dtype, f"{symbol}({', '.join(self.vector(x) for x in operands)})")
+        called = symbol if self.lanes >= full else self._in_part(symbol, dtype, len(operands), full)
+
+        def call(*values: Lanes) -> Lanes:
+            return self.find(dtype, f"{called}({', '.join(self.vector(x) for x in values)})")
+
+        return self.in_vectors(call, full, *operands)
+
+    def _in_part(self, symbol: str, dtype: str, arity: int, full: int) -> str:
+        """A function of the lanes that there are, by one of full vectors, in which these are repeated."""
+        part, whole = (self.vectors.type_with(self.item(dtype), count) for count in (self.lanes, full))
+        name = f"tg_part_{part}{symbol}"
+        names = parameter_names(arity)
+        places = ", ".join(str(k % self.lanes) for k in range(full))
+        repeated = ", ".join(f"__builtin_shufflevector({x}, {x}, {places})" for x in names)
+        first = ", ".join(map(str, range(self.lanes)))
+        head = f"TG_INLINE {part} {name}({', '.join(f'{part} {x}' for x in names)})"
+        lines = f"const {whole} r = {symbol}({repeated}); return __builtin_shufflevector(r, r, {first});"
+        self.prelude.need(name, f"{head} {{ {lines} }}")
+        return name
 
     def one_by_one(self, name: str, operands: Sequence[Lanes]) -> Lanes:
         dtype = operands[0].dtype

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast, final
 import llvmlite.binding as llvm
 
 from tg.backend import is_float
-from tg_native.calls.libmvec import WIDTHS, symbol_of
+from tg_native.calls.libmvec import symbol_of
 from tg_native.kernels import body as kernels
 from tg_native.kernels.dtypes import WORDS, is_signed, is_wide_float, item_size
 from tg_native.kernels.lanes import Lanes, parameter_names
@@ -241,12 +241,12 @@ class Body(Moves):
         return Lanes(self, x.dtype, self.called(symbol, x.kind, [v.operand for v in operands]))
 
     def vector_library(self, name: str, operands: Sequence[Lanes]) -> Lanes | None:
-        by_lanes = variants(name, operands[0].dtype, len(operands))
-        if not by_lanes:
+        """As `kernels.Body`: by the function of full vectors, whatever lanes there are, for others have other bits."""
+        dtype = operands[0].dtype
+        symbol = library_symbol(name, dtype, len(operands))
+        if symbol is None:
             return None
-        fitting = [n for n in by_lanes if n <= self.lanes]
-        width = max(fitting) if fitting else min(by_lanes)
-        return self.in_vectors(functools.partial(_pure, by_lanes[width]), width, *operands)
+        return self.in_vectors(functools.partial(_pure, symbol), vector_bytes() // item_size(dtype), *operands)
 
     def one_by_one(self, name: str, operands: Sequence[Lanes]) -> Lanes:
         x = operands[0]
@@ -295,13 +295,12 @@ def body_of(x: Elements) -> Body:
 
 
 @functools.cache
-def variants(name: str, dtype: str, arity: int) -> dict[int, str]:
-    """The vector functions for a function of libm, by the number of their lanes."""
+def library_symbol(name: str, dtype: str, arity: int) -> str | None:
+    """The function of full vectors for a function of libm, None if the library has none."""
     if not has_libmvec():
-        return {}
-    counts = (size // item_size(dtype) for size in WIDTHS if size <= vector_bytes())
-    symbols = {lanes: symbol_of(name, dtype, arity, lanes) for lanes in counts}
-    return {lanes: symbol for lanes, symbol in symbols.items() if symbol and llvm.address_of_symbol(symbol)}
+        return None
+    symbol = symbol_of(name, dtype, arity, vector_bytes() // item_size(dtype))
+    return symbol if symbol and llvm.address_of_symbol(symbol) else None
 
 
 def _pure(symbol: str, *operands: Lanes) -> Lanes:
