@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from tg.graph.frozen import FrozenGraph, Node
 from tg.ops.control import Call
+from tg.ops.shape import ExpandDims, Squeeze, Transpose
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tg.graph.frozen import FrozenCheck
     from tg.link.directions import Directions
 
+VIEWS: Final = (ExpandDims, Squeeze, Transpose)
 NOWHERE: Final = math.inf  # the segment of what reads no value of a segment
 
 
@@ -75,7 +77,22 @@ class Recomputing:
                     first[k] = min(first[k], first[maker])
                 elif maker is not None and v not in self.stored:
                     first[k] = min(first[k], self.segments[maker])
+        for k in reversed(range(len(first))):
+            if self._is_view(k):
+                readers = [first[r] for v in self.graph.nodes[k].outputs for r in d.readers[v]]
+                first[k] = min(first[k], max(readers))
         return first
+
+    def _is_view(self, k: int) -> bool:
+        """Whether a node is a view of a cotangent for other nodes: it goes with these, for calls hand on copies."""
+        d, node = self.directions, self.graph.nodes[k]
+        is_of_cotangents = d.follows[k] and all(d.follows[d.makers[v]] for v in node.inputs if v in d.makers)
+        return (
+            isinstance(node.op, VIEWS)
+            and is_of_cotangents
+            and d.ends.isdisjoint(node.outputs)
+            and any(d.readers[v] for v in node.outputs)
+        )
 
     def _group(self, segment: int) -> Group:
         d, members = self.directions, set[int]()
