@@ -19,7 +19,7 @@ import tg
 from tg import plugin
 from tg.functions.compile import supported_by
 from tg.graph.function_graph import FunctionGraph
-from tg.graph.text import to_text_with_constants
+from tg.graph.text.printer import to_text_with_constants
 from tg.graph.traversal import sorted_applies
 from tg.rewrite.driver import rewrite
 

@@ -20,6 +20,7 @@ INFRASTRUCTURE = {
     "index_updates",
     "inner",
     "fronts",
+    "homes",
     "length_checks",
     "matrices",
     "max_pool",

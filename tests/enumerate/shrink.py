@@ -12,7 +12,8 @@ from tg.functions.debug.values import performed
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.nodes import Variable, apply
 from tg.graph.operators import NAMESPACE
-from tg.graph.text import parse, to_text_with_constants
+from tg.graph.text.parser import parse
+from tg.graph.text.printer import to_text_with_constants
 from tg.ops.catalog import FAMILIES
 from tg.types.dtypes import numpy_dtype
 from tg.types.tensor_type import TensorType

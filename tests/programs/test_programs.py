@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tg.graph.function_graph import FunctionGraph
-from tg.graph.text import parse, to_text
+from tg.graph.text.parser import parse
+from tg.graph.text.printer import to_text
 from tg.ops.catalog import FAMILIES
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite

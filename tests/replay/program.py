@@ -12,7 +12,7 @@ import tg
 from tg import plugin
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.op import Op
-from tg.graph.text import to_text
+from tg.graph.text.printer import to_text
 from tg.rewrite.driver import rewrite
 from tg.rewrite.journal import Journal
 from tg.rewrite.phases import PHASES

@@ -4,7 +4,7 @@ import pytest
 
 from tests.replay.program import COMMAND, FAMILIES, difference, expression, golden, programs
 from tg.graph.function_graph import FunctionGraph
-from tg.graph.text import to_text
+from tg.graph.text.printer import to_text
 
 SHOWN = 200  # lines of a difference
 

@@ -137,12 +137,12 @@ def __getattr__(name: str) -> Any:
         return [public for public in __dir__() if not public.startswith("_") and not hasattr(builtins, public)]
     if name.startswith("__"):
         raise AttributeError(name)
-    from tg.ops.catalog import INTERNAL, NAMES
+    from tg.ops.homes import HOMES
 
-    for names in (NAMES, INTERNAL):
-        if name in names:
-            value = globals()[name] = _told(names[name])
-            return value
+    if name in HOMES:
+        home, attribute = HOMES[name]
+        value = globals()[name] = _told(getattr(importlib.import_module(home), attribute))
+        return value
     try:
         return importlib.import_module(f"tg.{name}")
     except ModuleNotFoundError as error:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import difflib
 import functools
 import os
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypedDict, Unpack, final, get_args
 
 from tg.callers import warn
-from tg.errors import ConfigurationWarning, InputError, OptionError, message
+from tg.errors import ConfigurationWarning, InputError, OptionError, message, nearest
 from tg.members import missing
 
 if TYPE_CHECKING:
@@ -209,7 +208,7 @@ def _replace(base: Config, changes: dict[str, Any]) -> Config:
         changes = {**changes, "exclude": names_of(changes["exclude"], "config: exclude")}
     for name, value in changes.items():
         if name not in fields:
-            near = difflib.get_close_matches(name, fields, 1)
+            near = nearest(name, fields)
             hint = f"{near[0]} exists" if near else None
             line = ("options", ", ".join(fields))
             raise OptionError(message(f"config: unknown option {name!r}", line, hint=hint))

@@ -13,7 +13,7 @@ from numpy.exceptions import AxisError as NumpyAxisError
 from numpy.linalg import LinAlgError as NumpyLinAlgError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from types import TracebackType
 
 
@@ -24,6 +24,13 @@ def message(summary: str, *lines: tuple[str, str], hint: str | None = None) -> s
     if hint is not None:
         rows.append(f"  hint: {hint}")
     return "\n".join(rows)
+
+
+def nearest(name: str, names: Iterable[str], count: int = 1, share: float = 0.6) -> list[str]:
+    """The names that are most like a wrong one, the nearest first: at most `count`, that share so much with it."""
+    import difflib  # for messages alone
+
+    return difflib.get_close_matches(name, list(names), count, share)
 
 
 class TgError(Exception):

@@ -7,7 +7,6 @@ the first row whose first name the function takes. Functions of tg.nn and tg.opt
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 import itertools
@@ -16,7 +15,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tg.callers import is_direct
-from tg.errors import InputError, TgError, message
+from tg.errors import InputError, TgError, message, nearest
 from tg.refusals import RAW_ERRORS, refusal
 
 if TYPE_CHECKING:
@@ -283,7 +282,7 @@ def instead(
         return None
     right = [here for here, others in ELSEWHERE if here in own and name in others.split()]
     hint = None if right else without_counterpart(what, name)
-    right += [] if hint else difflib.get_close_matches(name, own, 1, NEAR)
+    right += [] if hint else nearest(name, own, 1, NEAR)
     if not right and hint is None:
         return None
     return InputError(

@@ -6,12 +6,11 @@ Of a variable, names that `tg.words` has and functions of tg are told as well: `
 
 from __future__ import annotations
 
-import difflib
 import functools
 import sys
 from typing import Final
 
-from tg.errors import message
+from tg.errors import message, nearest
 from tg.words import NEAR, instead
 
 VARIABLE: Final = "Variable"  # the class of which names are looked up among functions too
@@ -151,7 +150,7 @@ def _hint(kinds: tuple[str, ...], name: str, own: tuple[str, ...]) -> str | None
             return f"tg.{name} is a function: tg.{name}(x)"
         if (word := instead(name)) is not None:
             return word
-    near = difflib.get_close_matches(name, own, 1, NEAR)
+    near = nearest(name, own, 1, NEAR)
     return f"{near[0]} exists" if near else None
 
 

@@ -6,13 +6,12 @@ A row is some names and a text. What stands in `…` is code that works: the tes
 
 from __future__ import annotations
 
-import difflib
 import functools
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from tg.errors import InputError, message
+from tg.errors import InputError, message, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -378,5 +377,5 @@ def _said(name: str, module: str, near: str | None) -> str:
 def _near(name: str, homes: Mapping[str, str]) -> str | None:
     """The name that is nearest, with the module that has it."""
     spelt = {other.lower(): f"{module}.{other}" for other, module in homes.items() if not other.startswith("_")}
-    near = difflib.get_close_matches(name.lower(), spelt, 1, NEAR)
+    near = nearest(name.lower(), spelt, 1, NEAR)
     return f"{spelt[near[0]]} exists" if near else None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg.graph.text import to_text
+from tg.graph.text.printer import to_text
 
 
 def fired(f: tg.functions.compiled.Function) -> set[str]:

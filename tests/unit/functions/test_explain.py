@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg.graph.text import to_text
+from tg.graph.text.printer import to_text
 from tg.plugin.registry import registry
 from tg.rewrite.journal import Journal
 from tg.rewrite.phases import DIFFERENTIATE

@@ -21,7 +21,7 @@ from tg.functions import pickled, remembered
 from tg.functions.backends import choose
 from tg.functions.compile import Setting, prepared
 from tg.functions.remembered import Written
-from tg.graph.text import to_text
+from tg.graph.text.printer import to_text
 from tg.link.kept import PROGRAMS, Unnamed
 from tg.ops.catalog import ELEMENTWISE
 

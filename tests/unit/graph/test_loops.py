@@ -14,7 +14,7 @@ import tg
 from tg import plugin
 from tg.functions.show import parse
 from tg.graph.interpret import interpret
-from tg.graph.text import to_text
+from tg.graph.text.printer import to_text
 
 INPUTS = X, W, K = tg.vector("x"), tg.matrix("w"), tg.scalar("k", "int64")
 ARRAYS = [np.array([0.5, -1.0, 0.25]), np.arange(9.0).reshape(3, 3) / 9, np.int64(2)]

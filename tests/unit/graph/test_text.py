@@ -11,7 +11,8 @@ from tg.graph.frozen import FrozenCheck, FrozenGraph, Node
 from tg.graph.function_graph import freeze
 from tg.graph.nodes import Constant, Variable
 from tg.graph.op import Op
-from tg.graph.text import parse, to_text, to_text_with_constants
+from tg.graph.text.parser import parse
+from tg.graph.text.printer import to_text, to_text_with_constants
 from tg.ops.catalog import FAMILIES
 from tg.types.tensor_type import TensorType
 

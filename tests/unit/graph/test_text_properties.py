@@ -11,8 +11,8 @@ from tg.graph.frozen import FrozenCheck, FrozenGraph, Node
 from tg.graph.function_graph import FunctionGraph, freeze
 from tg.graph.nodes import Constant
 from tg.graph.op import Op
-from tg.graph.text import parse as parse_with
-from tg.graph.text import to_text, to_text_with_constants
+from tg.graph.text.parser import parse as parse_with
+from tg.graph.text.printer import to_text, to_text_with_constants
 from tg.types.dtypes import DTYPES, numpy_dtype
 from tg.types.tensor_type import TensorType
 

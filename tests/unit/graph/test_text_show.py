@@ -8,8 +8,8 @@ from tg.errors import InputError, OptionError
 from tg.functions.show import known_ops, parse, to_text
 from tg.functions.show import print as show
 from tg.graph.function_graph import freeze
-from tg.graph.text import to_text as graph_text
-from tg.graph.text import to_tree
+from tg.graph.text.printer import to_text as graph_text
+from tg.graph.text.tree import to_tree
 
 
 class Compiled:

@@ -10,7 +10,8 @@ import tg
 from tg import plugin
 from tg.graph.checks import Descriptor
 from tg.graph.function_graph import freeze
-from tg.graph.text import parse, to_text
+from tg.graph.text.parser import parse
+from tg.graph.text.printer import to_text
 from tg.ops.catalog import FAMILIES
 
 BACKENDS = [s.name for s in plugin.registry().backends() if s.is_available]

@@ -4,8 +4,9 @@ import sys
 
 import pytest
 
+from tg.errors import nearest
 from tg.plugin import discovery, distributions
-from tg.plugin.discovery import Entry, Policy, imported, near
+from tg.plugin.discovery import Entry, Policy, imported
 from tg.plugin.distributions import Point
 
 ENTRY = Entry("tg-mine", "mine", "backends", "tg_mine", "0.3.1")
@@ -85,8 +86,8 @@ def test_names_in_the_environment_that_nothing_has_are_known():
     assert policy.unmatched([ENTRY]) == ("jaxx", "tg-nothing")
 
 
-def test_near_is_none_where_nothing_is_like_the_name():
-    assert (near("jaxx", ["numba", "jax"]), near("zzz", ["numba", "jax"])) == ("jax", None)
+def test_the_nearest_names_are_those_like_a_name():
+    assert (nearest("jaxx", ["numba", "jax"]), nearest("zzz", ["numba", "jax"])) == (["jax"], [])
 
 
 def test_what_reads_metadata_slowly_is_not_imported():

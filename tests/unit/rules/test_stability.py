@@ -8,7 +8,7 @@ import tg
 from tests.unit.rules.examine import One
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
-from tg.graph.text import to_text
+from tg.graph.text.printer import to_text
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
 from tg.rules.catalog import PASSES, RULES

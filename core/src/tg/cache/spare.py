@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
 import stat
 import time
 from pathlib import Path
@@ -86,6 +85,8 @@ def _locked(path: Path) -> int | None:
 
 
 def _remove(process: int, folder: Path, lock: int | None) -> None:
+    import shutil
+
     if os.getpid() == process:
         shutil.rmtree(folder, ignore_errors=True)
         if lock is not None:
@@ -100,6 +101,8 @@ def _age(path: Path) -> float:
 
 
 def _remove_abandoned(place: Path, name: str) -> None:
+    import shutil
+
     for folder in place.glob(f"tg-{name}-*"):
         if folder in _made.values() or not _is_own(folder) or _age(folder) < GRACE:
             continue

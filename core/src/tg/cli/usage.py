@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from tg.errors import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -65,7 +66,7 @@ def helps(parser: argparse.ArgumentParser) -> dict[str, str]:
 def unknown(word: str, commands: Iterable[str]) -> str:
     """The message of a command that there is none of."""
     names = list(commands)
-    near = [SYNONYMS[word]] if word in SYNONYMS else difflib.get_close_matches(word, names, 3, 0.6)
+    near = [SYNONYMS[word]] if word in SYNONYMS else nearest(word, names, 3)
     near = [name for name in near if name in names]
     hint = f"tg {' or tg '.join(near)}" if near else "tg help lists the commands"
     return f"found {word!r}, needed a command\n  hint: {hint}"

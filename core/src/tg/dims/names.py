@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tg.errors import InputError, ShapeError, message
+from tg.errors import InputError, ShapeError, message, nearest
 from tg.graph.operators import NAMESPACE as F
 from tg.types.lengths import same
 from tg.variables.structure import short
@@ -33,7 +32,7 @@ def shown(names: Iterable[Any]) -> str:
 
 def unknown(what: str, name: Any, dims: Dims) -> InputError:
     """The error about a name that no axis has, with the nearest."""
-    near = difflib.get_close_matches(name, dims, 1) if isinstance(name, str) else []
+    near = nearest(name, dims) if isinstance(name, str) else []
     needed = f"one of {shown(dims)}" if dims else "no name: it has no axes"
     hint = f"{near[0]!r} is one" if near else None
     return InputError(message(f"dims: {what}: found {name!r}, needed {needed}", hint=hint))

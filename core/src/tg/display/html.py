@@ -6,8 +6,6 @@ A page is self-contained: it loads nothing, runs no script, and its style says n
 from __future__ import annotations
 
 import functools
-import html
-from importlib.resources import files
 from typing import final
 
 
@@ -20,6 +18,8 @@ class Markup(str):
 
 def escaped(value: object) -> Markup:
     """HTML that shows a text as it is; markup stays markup."""
+    import html
+
     return value if isinstance(value, Markup) else Markup(html.escape(str(value)))
 
 
@@ -57,6 +57,8 @@ def bar(share: float) -> Markup:
 @functools.cache
 def style() -> Markup:
     """The style of all pages."""
+    from importlib.resources import files
+
     text = files("tg.display").joinpath("notebook.css").read_text(encoding="utf-8")
     return Markup(" ".join(line.strip() for line in text.splitlines()))
 

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from tg.errors import InputError, message
+from tg.errors import InputError, message, nearest
 from tg.exports.drawing import described, drawn
 from tg.exports.ranges import ranges
 from tg.functions.names import names_of_inputs, names_of_outputs, names_of_shared
 from tg.functions.shared import snapshots
 from tg.functions.watch import is_finite
-from tg.plugin.discovery import near
 from tg.types.dtypes import dtype_name
 from tg.variables.structure import short
 
@@ -109,9 +108,9 @@ def _bound(what: str, request: Request, example: Any) -> list[Array]:
     values = []
     for key in example:
         if key not in names:
-            like = near(str(key), names)
+            like = nearest(str(key), names)
             lines = ("inputs", ", ".join(names) or "none")
-            hint = f"{like} exists" if like else None
+            hint = f"{like[0]} exists" if like else None
             raise InputError(message(f"{what}: example: no input is named {key!r}", lines, hint=hint))
     for k, name in enumerate(names):
         if name not in example and k not in request.defaults:

@@ -18,8 +18,7 @@ from tg.functions.names import distinct
 from tg.functions.pickled import table
 from tg.functions.shared import snapshots
 from tg.graph.dims import named_type
-from tg.graph.text import to_text_with_constants
-from tg.graph.text.printer import is_opaque
+from tg.graph.text.printer import is_opaque, to_text_with_constants
 from tg.graph.traversal import sorted_applies
 from tg.nn.module import Module, leaves
 from tg.plugin.registry import registry

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tg.callers import warn
-from tg.errors import DtypeError, InputError, InputWarning, ShapeError, message
+from tg.errors import DtypeError, InputError, InputWarning, ShapeError, message, nearest
 from tg.functions.convert import to_array
 from tg.functions.shared import Shared
 from tg.graph.nodes import Constant, Variable
@@ -201,7 +200,7 @@ def input_named(name: str, outputs: Sequence[Variable]) -> Variable:
     inputs = [v for v in inputs_of(outputs) if not isinstance(v, Shared)]
     matches = [v for v in inputs if v.name == name]
     if len(matches) != 1:
-        near = difflib.get_close_matches(name, [v.name for v in inputs if v.name], 1)
+        near = nearest(name, [v.name for v in inputs if v.name])
         hint = "eval({variable: value}) goes by variables" if matches or not near else f"{near[0]} exists"
         lines = (("inputs", ", ".join(map(repr, inputs)) or "none"),)
         raise InputError(message(f"eval: found {len(matches)} inputs named {name!r}, needed one", *lines, hint=hint))

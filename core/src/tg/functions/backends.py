@@ -12,8 +12,6 @@ import functools
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, final
 
 from tg import plugin
-from tg.display.html import page
-from tg.display.table import Table
 from tg.errors import InputError, NoRuleError, OptionError, message
 from tg.graph.op import Op
 from tg.plugin.options import general_options
@@ -24,6 +22,7 @@ from tg.types.dtypes import FLOATS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from tg.display.table import Table
     from tg.graph.frozen import FrozenGraph
     from tg.plugin.records import Backend, BackendStatus
 
@@ -223,6 +222,8 @@ class Backends(tuple["BackendStatus", ...]):
     __slots__ = ()
 
     def _table(self) -> Table:
+        from tg.display.table import Table
+
         rows = [(s.name, s.version or "", s.state, ", ".join(s.devices), s.remedy or s.reason) for s in self]
         return Table.of(("backend", "version", "state", "devices", "what would mend it"), rows)
 
@@ -233,6 +234,8 @@ class Backends(tuple["BackendStatus", ...]):
         return f"<{len(self)} backends: {', '.join(status.name for status in self)}>"
 
     def _repr_html_(self) -> str:
+        from tg.display.html import page
+
         return page(self._table().html())
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from tg.errors import InputError, message
+from tg.errors import InputError, message, nearest
 from tg.functions.arguments import label
 from tg.functions.convert import to_array, to_spread
 
@@ -75,7 +74,7 @@ class Binding:
         for name, value in kwargs.items():
             place = self._places.get(name)
             if place is None:
-                near = difflib.get_close_matches(name, self._places, 1)
+                near = nearest(name, self._places)
                 hint = f"{near[0]} exists" if near else CALL_HINT
                 raise InputError(message(f"{self._name}: no input is named {name!r}", *self._known(), hint=hint))
             if values[place] is not _MISSING:

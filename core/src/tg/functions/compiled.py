@@ -6,7 +6,6 @@ import dataclasses
 import functools
 from typing import TYPE_CHECKING, Any, Generic, final
 
-from tg.display.source import Source
 from tg.functions.backends import choose
 from tg.functions.calls import Calls
 from tg.functions.parameters import Parameters
@@ -18,6 +17,7 @@ from tg.members import missing
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tg.display.source import Source
     from tg.functions.backends import BackendChoice
     from tg.functions.explanation import Explanation
     from tg.functions.nonfinite import NonFinite
@@ -213,6 +213,8 @@ class Function(Generic[R_co]):
         Args:
             full: with declarations, mathematics and all else that does not depend on the program.
         """
+        from tg.display.source import Source
+
         self.wait()
         executable = self.programs.main.executable
         return Source(executable.full_source() if full else executable.source())

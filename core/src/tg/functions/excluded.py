@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any
 
 from tg import plugin
 from tg.configuration import names_of
-from tg.errors import OptionError, TgError, message
+from tg.errors import OptionError, TgError, message, nearest
 from tg.rewrite.driver import FOLD
 from tg.rewrite.phases import KINDS
 
@@ -46,6 +45,6 @@ def _known(backends: Iterable[str]) -> frozenset[str]:
 
 
 def _message(name: str, names: frozenset[str]) -> str:
-    near = difflib.get_close_matches(name, sorted(names), 3)
+    near = nearest(name, sorted(names), 3)
     hint = f"{', '.join(near)} exist{'s' if len(near) == 1 else ''}" if near else "tg.explain(f) names what is applied"
     return message(f"exclude: no rule, pass or class is named {name!r}", ("classes", ", ".join(KINDS)), hint=hint)

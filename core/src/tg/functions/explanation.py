@@ -16,7 +16,7 @@ from tg.errors import InputError, OptionError, message
 from tg.functions.compile import imported, input_shapes, rewritten
 from tg.functions.stories import Step, Story, Teller
 from tg.graph.nodes import Constant, Variable
-from tg.graph.text import to_text
+from tg.graph.text.printer import to_text
 from tg.graph.traversal import sorted_applies
 from tg.link.checkpointing import lowering
 from tg.rewrite.journal import Journal

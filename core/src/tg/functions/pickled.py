@@ -28,8 +28,7 @@ from tg.functions.unparsed import Unparsed
 from tg.graph.dims import named_type
 from tg.graph.frozen import FrozenGraph, Node, Origin
 from tg.graph.nodes import Constant, Variable
-from tg.graph.text import to_text_with_constants
-from tg.graph.text.printer import is_opaque
+from tg.graph.text.printer import is_opaque, to_text_with_constants
 from tg.graph.timing import recorded
 from tg.graph.traversal import sorted_applies
 from tg.types.requirements import Requirements

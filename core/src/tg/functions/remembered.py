@@ -24,12 +24,12 @@ from tg.functions.unparsed import Unparsed
 from tg.graph.dims import named_type
 from tg.graph.frozen import FrozenGraph
 from tg.graph.nodes import Constant, Variable
-from tg.graph.text import to_text
-from tg.graph.text.printer import inner_graphs, is_elementwise
+from tg.graph.text.printer import inner_graphs, is_elementwise, to_text
 from tg.graph.timing import Span
 from tg.graph.traversal import sorted_applies
 from tg.link.kept import PROGRAMS, Unnamed, dumped, find, keep, large_constants, loaded
 from tg.link.linker import operand_types
+from tg.ops.elementwise.record import own_function
 from tg.plugin.discovery import top_level
 
 if TYPE_CHECKING:
@@ -321,9 +321,7 @@ def _of_function(function: Any) -> str:
     Raises:
         Unnamed: it is somebody else's.
     """
-    from tg.ops.catalog import ELEMENTWISE
-
     name = str(function.name)
-    if ELEMENTWISE.get(name) is not function:
+    if own_function(name) is not function:
         raise Unnamed
     return name

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tg.graph.text import to_text_with_constants
+from tg.graph.text.printer import to_text_with_constants
 from tg.types.dtypes import dtype_name
 
 if TYPE_CHECKING:

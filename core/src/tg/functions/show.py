@@ -9,10 +9,9 @@ from tg.errors import InputError, OptionError, message
 from tg.graph.frozen import FrozenGraph
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.nodes import Variable
-from tg.graph.text import parse as parse_with
-from tg.graph.text import to_text as graph_text
-from tg.graph.text import to_tree
-from tg.graph.text.tree import DEPTH
+from tg.graph.text.parser import parse as parse_with
+from tg.graph.text.printer import to_text as graph_text
+from tg.graph.text.tree import DEPTH, to_tree
 from tg.graph.traversal import inputs_of
 from tg.plugin.registry import registry
 

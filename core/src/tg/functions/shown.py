@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from tg.display.html import element, fold, page
 from tg.display.source import highlighted
 from tg.display.table import Table
-from tg.graph.text import to_text
+from tg.graph.text.printer import to_text
 
 if TYPE_CHECKING:
     from tg.functions.compiled import Function

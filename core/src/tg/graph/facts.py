@@ -8,13 +8,12 @@ rule that must exclude NaN asks for `not_nan` too. Structure made of zeros and o
 
 from __future__ import annotations
 
-import difflib
 import functools
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from tg.errors import DtypeError, InputError, ShapeError, message
+from tg.errors import DtypeError, InputError, ShapeError, message, nearest
 from tg.graph.fact_values import DEFINITIONS, fact_holds
 from tg.graph.nodes import Constant
 from tg.graph.op import Op
@@ -207,7 +206,7 @@ def possible(names: Iterable[str], t: TensorType) -> frozenset[str]:
     for name in sorted(facts):
         fact = FACTS.get(name)
         if fact is None:
-            close = difflib.get_close_matches(name, FACTS, 1)
+            close = nearest(name, FACTS)
             hint = f"{close[0]} is close" if close else None
             raise InputError(message(f"assume: found {name!r}, needed one of {', '.join(FACTS)}", hint=hint))
         if fact.ordered and is_complex(t.dtype):

@@ -14,7 +14,6 @@ from tg.link.recomputing import Recomputing
 from tg.link.segments import by_layers, evenly, saved_values
 from tg.link.shapes import OpenLengthError, value_bytes, value_shapes
 from tg.ops.elementwise.record import Elementwise
-from tg.ops.operation_counts import operations_of
 from tg.rewrite.phases import EXACT
 from tg.rewrite.rule import Lowering
 
@@ -134,6 +133,8 @@ class _Search:
 
     def _cost_of(self, k: int) -> float:
         node = self.graph.nodes[k]
+        from tg.ops.operation_counts import operations_of  # networks' ops, which few programs have
+
         operations = operations_of(node.op, [self.shapes[v] for v in (*node.inputs, *node.outputs)])
         if operations is not None:
             return operations / PER_ADDITION

@@ -88,7 +88,7 @@ class PerformExecutable(Executable):
 
     def source(self) -> str:
         """The graph as text, with the user's lines: `perform` has no other code."""
-        from tg.graph.text import to_text
+        from tg.graph.text.printer import to_text
 
         return to_text(self.graph, provenance=True)
 

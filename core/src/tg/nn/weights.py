@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import zlib
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tg.errors import DtypeError, InputError, message
+from tg.errors import DtypeError, InputError, message, nearest
 from tg.functions.make import evaluate
 from tg.functions.shared import Shared, shared
 from tg.graph.nodes import Constant, Variable
@@ -156,7 +155,7 @@ def replaced(model: M, values: Mapping[str, Any]) -> M:
         if path in places:
             first = next(p for p, leaf in places.items() if leaf is places[path])
             raise InputError(message(f"replaced: {path} is the weight of {first}, which stands in several places"))
-        near = difflib.get_close_matches(path, places, 1, 0.6)
+        near = nearest(path, places)
         raise InputError(message(f"replaced: the model has no {path}", hint=f"{near[0]} exists" if near else None))
     return copy  # type: ignore[no-any-return]
 

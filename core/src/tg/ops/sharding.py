@@ -6,10 +6,9 @@ program is compiled for a mesh. There it becomes a `Placement`, which knows in h
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any, final
 
-from tg.errors import InputError, ShapeError, message
+from tg.errors import InputError, ShapeError, message, nearest
 from tg.graph.checks import Check, Descriptor
 from tg.graph.facts import facts_of
 from tg.graph.nodes import Variable, as_size_variable
@@ -94,7 +93,7 @@ class Shard(OfLayout):
         """
         for name in (name for entry in self.names for name in split_names(entry)):
             if name not in mesh.names:
-                near = difflib.get_close_matches(name, mesh.names, 1)
+                near = nearest(name, mesh.names)
                 hint = f"{near[0]!r} is one" if near else None
                 raise InputError(message(f"shard: found {name!r}, needed an axis of {mesh}", hint=hint))
         return Placement(self.names, tuple(map(mesh.parts, self.names)))

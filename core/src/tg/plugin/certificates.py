@@ -6,7 +6,6 @@ Core shows it and never decides by it. `tg conformance --certify` alone writes o
 from __future__ import annotations
 
 import importlib.util
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -54,6 +53,8 @@ def _read(entry: Entry) -> dict[str, Any] | None:
     for folder in (spec and spec.submodule_search_locations) or ():
         path = Path(folder) / FILE
         if path.is_file():
+            import json
+
             try:
                 certificate = json.loads(path.read_text(encoding="utf-8"))
             except ValueError:

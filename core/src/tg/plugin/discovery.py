@@ -121,13 +121,6 @@ def top_level(target: str) -> str:
     return target.partition(":")[0].partition(".")[0].strip()
 
 
-def near(name: str, names: Iterable[str]) -> str | None:
-    """The known name that is most like `name`, or None where none is."""
-    import difflib  # for messages alone
-
-    return next(iter(difflib.get_close_matches(name, list(names), 1)), None)
-
-
 def _names(text: str) -> frozenset[str]:
     return frozenset(normal(name) for name in text.split(",") if name.strip())
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tg.errors import BackendUnavailable, OptionError, PluginError, TgError, message
+from tg.errors import BackendUnavailable, OptionError, PluginError, TgError, message, nearest
 from tg.plugin import problems
-from tg.plugin.discovery import near
 from tg.plugin.faults import shown
 from tg.plugin.manager import Plugin
 from tg.plugin.records import Exporter, Problem
@@ -101,9 +100,9 @@ def _absent(installed: Installed, format: str, failures: list[Problem]) -> TgErr
     if distribution is not None:
         text = f"export: format {format!r}: found no plugin that writes it, needed {distribution}"
         return BackendUnavailable(message(text, *lines, hint=f'pip install "{distribution}"'))
-    like = near(format, FORMATS)
+    like = nearest(format, FORMATS)
     text = f"export: found format {format!r}, needed one that a plugin writes"
-    return OptionError(message(text, *lines, hint=f"format={like!r} exists" if like else None))
+    return OptionError(message(text, *lines, hint=f"format={like[0]!r} exists" if like else None))
 
 
 def _failed(format: str, problem: Problem) -> TgError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.errors import PluginError, RewriteError, message
+from tg.errors import PluginError, RewriteError, message, nearest
 from tg.graph.op import Op
 from tg.ops.family import Family
 from tg.plugin.records import ARRAY, Backend, Exporter, Gap, NoRules, Rewrites, RuleProtocol, Rules, key_name
@@ -158,7 +158,6 @@ def is_key(value: object) -> bool:
 def meant(wrong: object) -> str | None:
     """The hint at the key that somebody meant: of the op itself, or of its name or one that is most like it."""
     from tg.ops.catalog import FAMILIES
-    from tg.plugin.discovery import near
 
     if is_op(wrong):
         return "nodes of elementwise functions are filed under the function, such as tg.exp"
@@ -170,8 +169,8 @@ def meant(wrong: object) -> str | None:
         for cls in family.ops:
             addresses.update(dict.fromkeys((cls.__name__, cls.__name__.lower(), key_name(cls)), _address(cls)))
     name = wrong if isinstance(wrong, str) else key_name(wrong)
-    like = near(name, addresses) or near(name.lower(), addresses)
-    return f"did you mean {addresses[like]}, the object" if like else None
+    like = nearest(name, addresses) or nearest(name.lower(), addresses)
+    return f"did you mean {addresses[like[0]]}, the object" if like else None
 
 
 def _address(cls: type) -> str:

@@ -12,9 +12,10 @@ import importlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tg import callers
+from tg.errors import nearest
 from tg.plugin import faults, problems
 from tg.plugin.certificates import certified
-from tg.plugin.discovery import Entry, Policy, near, normal
+from tg.plugin.discovery import Entry, Policy, normal
 from tg.plugin.manager import Manager, Plugin
 from tg.plugin.memo import Memo
 from tg.plugin.records import Backend, BackendStatus, Problem
@@ -190,7 +191,7 @@ class Installed:
         if name.partition(":")[0] in problems.DEVICES:
             owners = [one.backend.name for one in self.natives() if "device" in option_names(one.backend)]
             return problems.device(name, there, owners)
-        return problems.unknown(there, near(name, [*self.names(), *self._core_names()]))
+        return problems.unknown(there, nearest(name, [*self.names(), *self._core_names()]))
 
     @property
     def _entries(self) -> tuple[Entry, ...]:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import pluggy
 
-from tg.errors import PluginError, message
+from tg.errors import PluginError, message, nearest
 from tg.plugin import hookspecs
-from tg.plugin.discovery import Entry, imported, near
+from tg.plugin.discovery import Entry, imported
 from tg.turns import Claim, alone
 
 if TYPE_CHECKING:
@@ -166,6 +166,8 @@ class Manager(pluggy.PluginManager):
 
 
 def _misspelled(source: str, name: str) -> str:
-    like = near(name, HOOKS)
-    hint = f"rename it to {like}" if like else "mark what newer versions of tg call with @hookimpl(optionalhook=True)"
+    like = nearest(name, HOOKS)
+    hint = (
+        f"rename it to {like[0]}" if like else "mark what newer versions of tg call with @hookimpl(optionalhook=True)"
+    )
     return message(f"{source}: {name} is not a hook", ("hooks", ", ".join(HOOKS)), hint=hint)

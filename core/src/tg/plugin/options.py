@@ -7,8 +7,7 @@ import types
 import typing
 from typing import TYPE_CHECKING, Any
 
-from tg.errors import OptionError, message
-from tg.plugin.discovery import near
+from tg.errors import OptionError, message, nearest
 from tg.plugin.fields import type_text
 from tg.plugin.records import GENERAL, General
 
@@ -124,8 +123,8 @@ def _refusal(backend: str, name: str, reason: str, value: object) -> str:
 
 
 def _unknown(what: str, name: str, options: Sequence[str], owners: Sequence[str]) -> str:
-    like = near(name, options)
+    like = nearest(name, options)
     lines = [("options", ", ".join(options) or "none")]
     if owners:
         lines.append(("backends with it", ", ".join(owners)))
-    return message(f"{what}: unknown option {name!r}", *lines, hint=f"{like} exists" if like else None)
+    return message(f"{what}: unknown option {name!r}", *lines, hint=f"{like[0]} exists" if like else None)

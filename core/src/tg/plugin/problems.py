@@ -102,9 +102,9 @@ def not_installed(backend: str) -> Problem:
     return Problem(f"tg-{backend}", None, "not installed", "not installed", f'pip install "tg-core[{backend}]"')
 
 
-def unknown(there: Sequence[str], like: str | None) -> Problem:
+def unknown(there: Sequence[str], near: list[str]) -> Problem:
     """A name that neither tg nor anything installed has."""
-    hint = f"backend={like!r} exists" if like else "run `tg backends` for what is known"
+    hint = f"backend={near[0]!r} exists" if near else "run `tg backends` for what is known"
     return Problem("unknown", None, "not installed", f"not installed: found {', '.join(there)}", hint)
 
 

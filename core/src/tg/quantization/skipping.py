@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 from typing import TYPE_CHECKING
 
-from tg.errors import InputError, message
+from tg.errors import InputError, message, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -26,7 +25,7 @@ def skipped(places: Sequence[Site], skip: str | Collection[str]) -> list[bool]:
         if not isinstance(pattern, str):
             raise InputError(message(f"quantized: skip: found {pattern!r}, needed names of weights or modules"))
         if not any(fnmatch.fnmatchcase(name, pattern) for name in names):
-            near = difflib.get_close_matches(pattern, names, 1)
+            near = nearest(pattern, names)
             hint = f"{near[0]!r} is one" if near else f"there are {', '.join(sorted({s.name for s in places}))}"
             raise InputError(message(f"quantized: skip: found no weights {pattern!r}", hint=hint))
     return [any(fnmatch.fnmatchcase(n, p) for n in _modules(site.name) for p in patterns) for site in places]

@@ -13,9 +13,3 @@ Values are numbered; the name of one follows its number. Fields equal to their d
 literal as Python writes it, a string in double quotes, an elementwise function by its name, an op by its name and
 braces (`exp{}`), or an inner graph by a name (`@g0`) that is defined above. What starts with `#` is a comment.
 """
-
-from tg.graph.text.parser import parse
-from tg.graph.text.printer import to_text, to_text_with_constants
-from tg.graph.text.tree import to_tree
-
-__all__ = ["parse", "to_text", "to_text_with_constants", "to_tree"]

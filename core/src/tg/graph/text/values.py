@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.errors import InputError
+from tg.errors import InputError, nearest
 from tg.graph.facts import FACTS
 from tg.graph.op import Op
 from tg.graph.text import literals
@@ -69,7 +68,7 @@ class Values:
         target = self.ops.get(name)
         if is_elementwise(target) or (isinstance(target, type) and issubclass(target, Op)):
             return target
-        close = difflib.get_close_matches(name, self.ops, 1)
+        close = nearest(name, self.ops)
         raise self.tokens.refusal(
             at, f"found {name}, needed an op that is known", f"{close[0]} is close" if close else None
         )
@@ -227,7 +226,7 @@ class Values:
         while not tokens.accept("}"):
             at, name = tokens.at, tokens.take("name", "a fact or '}'")
             if name not in FACTS:
-                close = difflib.get_close_matches(name, FACTS, 1)
+                close = nearest(name, FACTS)
                 hint = f"{close[0]} is close" if close else None
                 raise tokens.refusal(at, f"found {name}, needed a fact that is known", hint)
             names.add(name)

@@ -34,6 +34,7 @@ of three runs, with other load on the machine). Backends decide by it what pays.
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 import operator
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, final
@@ -242,11 +243,25 @@ class ElementwiseFunction:
 
 
 def _named(name: str) -> Any:
-    from tg.ops.catalog import ELEMENTWISE
-
-    if name not in ELEMENTWISE:
+    value = own_function(name)
+    if value is None:
         raise InputError(message(f"pickle: found the function {name!r}, needed one of tg's own"))
-    return ELEMENTWISE[name]
+    return value
+
+
+def own_function(name: str) -> ElementwiseFunction | None:
+    """The elementwise function that core has under a name; its family is imported, and no other."""
+    from tg.ops.homes import HOMES
+
+    if name in HOMES:
+        home, attribute = HOMES[name]
+        value = getattr(importlib.import_module(home), attribute)
+        if isinstance(value, ElementwiseFunction):
+            return value if value.name == name else None
+    from tg.ops.catalog import ELEMENTWISE  # `clip` is a function of users too
+
+    fn: ElementwiseFunction | None = ELEMENTWISE.get(name)
+    return fn
 
 
 def in_loop(name: str, ufunc: np.ufunc, *operands: Any) -> list[Variable]:
