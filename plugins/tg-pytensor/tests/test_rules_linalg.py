@@ -118,9 +118,9 @@ def eigenvalues(dtype: str) -> list[Case]:
 
     def eig(x: Any) -> list[Any]:
         w, v = Blockwise(OPS["Eig"]())(x)
-        return [
-            pt.sort(pt.real(w)), pt.sort(pt.imag(w)), pt.matmul(x, v) - v * w[..., None, :], pt.sum(abs(v) ** 2, -2)
-        ]  # fmt: skip
+        norm = pt.sqrt(pt.sum(abs(x) ** 2, (-2, -1), keepdims=True))
+        residual = (pt.matmul(x, v) - v * w[..., None, :]) / norm
+        return [pt.sort(pt.real(w)), pt.sort(pt.imag(w)), residual, pt.sum(abs(v) ** 2, -2)]
 
     found = [case(eig, x, name="Eig", scale=1e3) for x in (g, many)]
     for lower in (True, False):
