@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from tg.backend import is_float, numpy_dtype
+from tg_c import saturation
 from tg_c.libm import ARITIES
 from tg_c.text import integer, literal
 from tg_c.vectors import size_of
@@ -63,19 +64,6 @@ static @T @NAME(@T x, @T y) {
     if (left & 1) p *= x;
   return p;
 }"""
-# What is out of range, NaN too, is taken for 0 before the conversion, whose result C then knows.
-SATURATING: Final = """\
-static inline {kind} {name}({source} x) {{
-  if (x != x) return 0;
-  if (x >= {high}) return {most};
-  return x <= {low} ? {least} : ({kind})x;
-}}"""
-SATURATING_LANES: Final = """\
-TG_INLINE {result} {name}({vector} x) {{
-  const {mask} low = x <= {low}, high = x >= {high};
-  const {result} whole = {whole};
-  return whole | (({result}){lows} & {least}) | (({result}){highs} & {most});
-}}"""
 # Of x y - z and x y + z that go to neighbours in memory, as the parts of a complex number do, the vectoriser of gcc 12
 # makes one instruction that does not round the products, whatever -ffp-contract says. It does not see through this.
 APART: Final = """\
@@ -238,7 +226,7 @@ class Body(kernels.Body):
         if word in ("convert", "truncate"):
             return vectors.converted(texts[0], source, item)
         if word == "saturate":
-            return f"{self._saturating_lanes(x.dtype, dtype)}({texts[0]})"
+            return f"{saturation.of_lanes(vectors, x.dtype, dtype)}({texts[0]})"
         if word == "view":
             return texts[0] if source == item else f"({vectors.type(item)}){texts[0]}"
         if word == "lookup":
@@ -266,7 +254,8 @@ class Body(kernels.Body):
         if word in ("convert", "truncate"):
             return f"({WORDS[dtype]}){texts[0]}"
         if word == "saturate":
-            return f"{self._saturating(x.dtype, dtype)}({texts[0]})"
+            self.widest = max(self.widest, item_size(dtype))
+            return f"{saturation.of_one(self.prelude, x.dtype, dtype)}({texts[0]})"
         if word == "view":
             return self._viewed(x, dtype)
         if word == "fma":
@@ -285,36 +274,6 @@ class Body(kernels.Body):
         union = f"const union {{ {source} x; {kind} y; }} both = {{x}};"
         self.prelude.need(name, f"static inline {kind} {name}({source} x) {{ {union} return both.y; }}")
         return f"{name}({x.text})"
-
-    # --- from floats to integers ---------------------------------------------------------------------------------
-
-    def _saturating(self, source: str, target: str) -> str:
-        name, limits = f"tg_cast_{WORDS[source]}_{WORDS[target]}", np.iinfo(target)
-        words = _limits(source, target)
-        self.prelude.need(name, SATURATING.format(kind=WORDS[target], name=name, source=WORDS[source], **words))
-        self.widest = max(self.widest, limits.dtype.itemsize)
-        return name
-
-    def _saturating_lanes(self, source: str, target: str) -> str:
-        vectors, kind, item = self.vectors, WORDS[target], WORDS[source]
-        vector, result = vectors.type(item), vectors.type(kind)
-        name = f"tg_cast_{vector}_{result}"
-        mask = vectors.mask(item)
-        inside = f"({vector})(({vectors.type(mask)})x & ~(low | high) & (x == x))"
-        through = "i32" if size_of(kind) < 4 else kind  # there are no instructions to narrower integers
-        whole = vectors.converted(inside, item, through)
-        text = SATURATING_LANES.format(
-            **_limits(source, target),
-            result=result,
-            vector=vector,
-            name=name,
-            mask=vectors.type(mask),
-            whole=whole if through == kind else vectors.converted(whole, through, kind),
-            lows=vectors.resized("low", mask, vectors.mask(kind)),
-            highs=vectors.resized("high", mask, vectors.mask(kind)),
-        )
-        self.prelude.need(name, text)
-        return name
 
     # --- lanes and blocks ----------------------------------------------------------------------------------------
 
@@ -491,16 +450,6 @@ def _is_plain(x: Lanes) -> bool:
     if is_half(x.dtype):
         return False
     return is_float(x.dtype) or x.text.isdigit() or x.text.strip("(-)").isdigit()
-
-
-def _limits(source: str, target: str) -> dict[str, str]:
-    limits, form = np.iinfo(target), numpy_dtype(source).type
-    return {
-        "low": literal(form(limits.min), source),
-        "high": literal(form(limits.max), source),
-        "least": literal(limits.min, target),
-        "most": literal(limits.max, target),
-    }
 
 
 def function(name: str, write: Callable[..., Lanes], like: Body, dtypes: Sequence[str], *, head: str) -> str:
