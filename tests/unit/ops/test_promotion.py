@@ -147,3 +147,21 @@ def test_python_numbers_alone_are_int64_and_float64():
     assert tg.power(2, 7).eval() == 128
     assert tg.add(1, 2).type.dtype == "int64"
     assert tg.add(1, 2.5).type.dtype == "float64"
+
+
+SPECIAL = ("kv", "kve", "jv", "iv", "ive", "gammainc", "gammaincc", "betainc", "hyp2f1", "stdtr", "owens_t")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("name", SPECIAL)
+def test_a_python_number_before_an_array_takes_its_dtype_in_functions_of_loops(name, dtype):
+    record = getattr(tg, name)
+    reference = getattr(pytest.importorskip("scipy.special"), name)
+    x = np.full(2, 0.5, dtype)
+    for place in range(record.arity):
+        operands = [2.0 if k != place else x for k in range(record.arity)]
+        variables = [2.0 if k != place else tg.tensor(dtype=dtype, shape=(2,)) for k in range(record.arity)]
+        expected = reference(*[o if o is x else np.asarray(o, dtype) for o in operands])
+        assert record(*variables).dtype == dtype
+        if dtype != "float16":  # of which SciPy's are float32
+            assert expected.dtype == dtype

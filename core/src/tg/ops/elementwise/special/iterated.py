@@ -34,8 +34,9 @@ def iterated(name: str, arity: int, expansion: Callable[..., Variable], doc: str
 
 def _loops(kinds: tuple[Any, ...]) -> tuple[tuple[str, ...], str]:
     """The loops of functions of real numbers, for any number of operands."""
-    dtype = real_floating(kinds[:1])[1]
-    for kind in kinds[1:]:
+    first, *others = sorted(kinds, key=lambda kind: isinstance(kind, type))  # a weak scalar alone would be float64
+    dtype = real_floating((first,))[1]
+    for kind in others:
         dtype = real_floating((dtype, kind))[1]
     return (dtype,) * len(kinds), dtype
 
