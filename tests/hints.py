@@ -83,7 +83,7 @@ def run(code: str, dtype: str, path: Path) -> None:
 
 def inputs_of(v: Any) -> Iterator[Any]:
     """The inputs of an expression."""
-    if not v.inputs and not isinstance(v, tg.Constant | Shared):
+    if v.op is None and not isinstance(v, tg.Constant | Shared):
         yield v
     for operand in v.inputs:
         yield from inputs_of(operand)

@@ -10,11 +10,13 @@ import pytest
 import tg
 from tests.hints import codes, run
 from tg import words
+from tg.libraries import pytensor, tensorflow
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-ROWS = [names.split() for names, _ in (*words.ELSEWHERE, *words.LATER)]
+OF_LIBRARIES = [row for library in (tensorflow, pytensor) for row in (*library.ROWS, *library.WITHOUT)]
+ROWS = [names.split() for names, _ in (*words.ELSEWHERE, *words.LATER, *OF_LIBRARIES)]
 NAMES = [name for row in ROWS for name in row]
 
 

@@ -123,6 +123,13 @@ _SEARCHED = (
     "tg.integrate",
     "tg.interpolate",
     "tg.signal",
+    "tg.linalg",
+    "tg.fft",
+    "tg.random",
+    "tg.sparse",
+    "tg.masked",
+    "tg.tree",
+    "tg.data",
 )  # for names that tg itself does not have
 
 

@@ -1,7 +1,8 @@
 """Words: the names that other libraries have, with what does the same in tg: `tg.scan`, `tg.dvector`, `tg.erf`.
 
 A row is some names and a text. What stands in `…` is code that works: the tests run it, for each name of its row, which
-`{name}` stands for. A name that tg gets leaves its row; the tests hold the table to that.
+`{name}` stands for. A name that tg gets leaves its row; the tests hold the table to that. Names that one library alone
+has are in `tg.libraries`, among them those without a counterpart.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from tg.errors import InputError, message, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
 NEAR: Final = 0.8  # how much of a name a guess has to share, as difflib counts: `vectr`, not `scan` for `isnan`
 
@@ -329,15 +330,39 @@ def no_function(module: str) -> None:
     sys.modules[module].__class__ = _Module
 
 
+def elsewhere() -> Iterator[tuple[str, str]]:
+    """Each name that is another one here, with the text of its row; those of single libraries too."""
+    from tg.libraries import pytensor, tensorflow
+
+    for names, text in (*ELSEWHERE, *tensorflow.ROWS, *pytensor.ROWS):
+        for name in names.split():
+            yield name, text.replace("{name}", name)
+
+
+def without() -> Iterator[tuple[str, str]]:
+    """Each name that has no counterpart, with the reason and what to use."""
+    from tg.libraries import pytensor, tensorflow
+
+    for names, text in (*tensorflow.WITHOUT, *pytensor.WITHOUT):
+        for name in names.split():
+            yield name, text
+
+
+def later() -> Iterator[tuple[str, str]]:
+    """Each name of what tg does not have yet, with what to do until then."""
+    for names, text in LATER:
+        for name in names.split():
+            yield name, text
+
+
 @functools.cache
 def _rows() -> dict[str, tuple[str, str]]:
     """For each name what ends the sentence that tg has no such attribute, and the text of its row."""
-    return {
-        name: (end, text.replace("{name}", name))
-        for table, end in ((ELSEWHERE, ""), (LATER, " yet"))
-        for names, text in table
-        for name in names.split()
-    }
+    return (
+        {name: ("", text) for name, text in elsewhere()}
+        | {name: ("", f"no counterpart: {text}") for name, text in without()}
+        | {name: (" yet", text) for name, text in later()}
+    )
 
 
 def instead(name: str) -> str | None:
@@ -352,7 +377,7 @@ def unknown(name: str, public: Collection[str], modules: Mapping[str, Collection
         modules: those whose names are looked through, too, each with its own.
     """
     homes = {own: module for module, names in modules.items() for own in names}
-    if name in homes:
+    if name in homes and name not in _rows():
         return message(f"module 'tg' has no attribute {name!r}", hint=f"{homes[name]}.{name} exists")
     return _said(name, "tg", _near(name, homes | dict.fromkeys(public, "tg")))
 

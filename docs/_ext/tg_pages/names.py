@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import tg
 from tg import words
@@ -64,7 +64,7 @@ def pages() -> dict[str, str]:
 
 def page(library: Library) -> str:
     """The names of a library that are the same, those that are others, and those that are not there."""
-    other, later = _texts(words.ELSEWHERE), _texts(words.LATER)
+    other, later = dict(words.elsewhere()), dict(words.later())
     parts = [f"# Names: from {library.title}\n", _introduction(library)]
     for prefix, name in library.modules.items():
         public = _public(name)
@@ -86,10 +86,6 @@ def _introduction(library: Library) -> str:
         f"A name that is missing here is one that tg says nothing about. {library.prose} "
         "[Is there …?](../words.md) has the names of all libraries in one list.\n"
     )
-
-
-def _texts(rows: Any) -> dict[str, str]:
-    return {name: text.replace("{name}", name) for names, text in rows for name in names.split()}
 
 
 def _public(module: str) -> list[str]:

@@ -15,7 +15,7 @@ NARROW: Final = """
     float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu int1 int2 int4 uint1 uint2 uint4
 """
 RECORDS: Final = """
-    bytes_ str_ object_ void char strings character flexible rec record recarray typename typecodes ScalarType
+    bytes_ str_ object_ void char character flexible rec record recarray typename typecodes
     sctypeDict base_repr binary_repr format_float_positional format_float_scientific
 """
 DATES: Final = """
@@ -29,7 +29,7 @@ OUTSIDE: Final = (  # what has no place in a program of arrays of numbers
     ("set_printoptions get_printoptions printoptions", "printing: NumPy's, of results; `tg.print` shows programs"),
     ("geterr geterrcall seterrcall getbufsize setbufsize",
      "warnings of floats: there are none; `nan_guard=True` finds the first NaN"),
-    ("core dtypes exceptions f2py get_include info lib show_config show_runtime test testing typing ComplexWarning",
+    ("core f2py get_include info lib show_config show_runtime test testing typing ComplexWarning",
      "NumPy as a library: `tg doctor` says what is installed"),
     (NARROW, "dtypes of JAX for narrow numbers: weights are kept in groups by `tg.quantize_groups`"),
 )  # fmt: skip

@@ -29,6 +29,11 @@ LATER = """## Not yet
 What tg does not have, and what helps until then.
 
 """
+WITHOUT = """## Without a counterpart
+
+What programs of arrays do not have, and what to use instead.
+
+"""
 KEYWORDS = """## Keywords
 
 Arguments that have another name here: the error of a call with one of these names the right one.
@@ -39,30 +44,35 @@ CALL = re.compile(r"`(tg(?:\.\w+)+)\((?!.*\btg\.(?!random\.key))[^`]*\)`")
 
 def page() -> str:
     """The page."""
-    rows = [(name, text) for names, text in words.ELSEWHERE for name in names.split()]
-    rows.sort(key=lambda row: (row[0].lower(), row[0]))
+    rows = sorted(words.elsewhere(), key=_by_letter)
     parts = [INTRO]
     for letter, group in groupby(rows, key=lambda row: row[0].strip("_")[0].upper()):
         parts += [f"## {letter}\n", table(("name", "in tg"), [line(*row) for row in group])]
-    later = [(name, text) for names, text in words.LATER for name in names.split()]
-    parts += [LATER, table(("name", "until then"), [line(*row) for row in later])]
+    parts += [LATER, table(("name", "until then"), [line(*row) for row in words.later()])]
+    parts += [
+        WITHOUT,
+        table(("name", "why, and what to use"), [line(*row) for row in sorted(words.without(), key=_by_letter)]),
+    ]
     others = [(f"`{here}`", ", ".join(f"`{name}`" for name in names.split())) for here, names in keywords.ELSEWHERE]
     return "\n".join([*parts, KEYWORDS, table(("in tg", "elsewhere"), others)])
 
 
 def line(name: str, text: str) -> tuple[str, str]:
     """A name, and its text."""
-    return f"`{name}`", cell(text.replace("{name}", name))
+    return f"`{name}`", cell(text)
+
+
+def _by_letter(row: tuple[str, str]) -> tuple[str, str]:
+    return row[0].lower(), row[0]
 
 
 @functools.cache
 def _names() -> dict[str, list[str]]:
     """For each function of tg the names of a row that is one call of it."""
     by_function: dict[str, list[str]] = {}
-    for names, text in words.ELSEWHERE:
-        for name in names.split():
-            if call := CALL.fullmatch(text.replace("{name}", name)):
-                by_function.setdefault(call[1], []).append(name)
+    for name, text in words.elsewhere():
+        if call := CALL.fullmatch(text):
+            by_function.setdefault(call[1], []).append(name)
     return by_function
 
 
