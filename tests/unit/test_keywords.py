@@ -58,7 +58,7 @@ def test_what_is_said_instead_of_a_keyword_works(text: str, dtype: str, tmp_path
 @pytest.mark.parametrize(("functions", "keywords", "text"), INSTEAD)
 def test_each_keyword_without_a_counterpart_is_told(functions: str, keywords: str, text: str) -> None:
     for name in functions.split() if functions != "*" else ["exp"]:
-        f = getattr(tg.Shared, name, None) or getattr(tg, name)
+        f = getattr(tg, name, None) or getattr(tg.Shared, name)
         for keyword in keywords.split():
             if keyword not in inspect.signature(f).parameters and not firsts(keyword, taken(f) or set()):
                 with pytest.raises(InputError, match=f"keyword:? (found )?{keyword}") as found:
