@@ -170,9 +170,10 @@ def __array_namespace_info__() -> Any:
 
 def _told(value: Any) -> Any:
     """A public value; a function as one that tells of keywords which it does not take."""
+    from tg.hints import hinted
     from tg.keywords import explained
 
-    return explained(value, __name__) if type(value) is FunctionType else value
+    return explained(value, __name__) if type(value) is FunctionType else hinted(value)
 
 
 def __dir__() -> list[str]:

@@ -15,6 +15,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from tg.hints import hinted
+
 _NAMES = {
     # hooks, and the records that they return
     "tg.plugin.hookspecs": "hookimpl",
@@ -126,7 +128,7 @@ if not TYPE_CHECKING:
             raise AttributeError(f"module 'tg.backend' has no attribute {name!r}", name=name)
         module = importlib.import_module(home)
         value = getattr(module, name) if hasattr(module, name) else importlib.import_module(f"{home}.{name}")
-        globals()[name] = value
+        globals()[name] = hinted(value)
         return value
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tg.callers import is_direct
 from tg.errors import InputError, TgError, message, nearest
+from tg.hints import hinted
 from tg.refusals import RAW_ERRORS, refusal
 
 if TYPE_CHECKING:
@@ -220,6 +221,8 @@ def explain(names: dict[str, Any], public: Iterable[str]) -> None:
     """
     for name in public:
         f = names[name]
+        if isinstance(f, type):
+            hinted(f)
         if type(f) is FunctionType:
             names[name] = explained(f, names["__name__"])
         elif isinstance(f, type) and type(f.__dict__.get("__init__")) is FunctionType:
@@ -245,7 +248,7 @@ def explained(f: F, module: str | None = None) -> F:
     if f.__code__ is _CODE:
         return f
     if f not in _WRAPPERS:
-        _WRAPPERS[f] = _explained(f)
+        _WRAPPERS[f] = _explained(hinted(f))
         if module is not None:
             _WRAPPERS[f].__module__ = module
     return _WRAPPERS[f]  # type: ignore[no-any-return]

@@ -42,6 +42,7 @@ from tg.distributions.real_line import cauchy, gumbel, laplace, logistic, normal
 from tg.distributions.record import Distribution
 from tg.distributions.vectors import dirichlet, multinomial, multivariate_normal
 from tg.errors import message
+from tg.hints import all_hinted
 from tg.words import unknown_in
 
 __all__ = [
@@ -82,6 +83,8 @@ __all__ = [
     "wald",
     "weibull",
 ]
+
+all_hinted(globals(), __all__)
 
 SCIPY: Final = {
     "binom": "binomial", "chi2": "chisquare", "expon": "exponential", "geom": "geometric", "gumbel_r": "gumbel",

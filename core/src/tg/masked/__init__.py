@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import tg
+from tg.hints import all_hinted
 from tg.masked.arrays import MaskedArray, apply
 from tg.masked.making import (
     array,
@@ -42,6 +43,8 @@ __all__ = [
     "tensor",
     "where",
 ]
+
+all_hinted(globals(), __all__)
 
 
 def __getattr__(name: str) -> Any:

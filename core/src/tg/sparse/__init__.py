@@ -9,12 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import tg
+from tg.hints import all_hinted
 from tg.sparse import linalg
 from tg.sparse.making import block_diag, coo, csc, csr, from_dense, to_scipy
 from tg.sparse.matrices import COO, CSC, CSR, SparseMatrix
 from tg.words import unknown_in
 
 __all__ = ["COO", "CSC", "CSR", "SparseMatrix", "block_diag", "coo", "csc", "csr", "from_dense", "linalg", "to_scipy"]
+
+all_hinted(globals(), __all__)
+all_hinted(vars(linalg), linalg.__all__)
 
 
 if not TYPE_CHECKING:

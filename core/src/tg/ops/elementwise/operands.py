@@ -28,6 +28,18 @@ class Signature:
         return inspect.Signature(parameters, return_annotation="Variable")
 
 
+class OperandAnnotations(dict[str, Any]):
+    """The annotations of an elementwise function, as those of Python's functions; the class itself has none."""
+
+    def __get__(self, fn: ElementwiseFunction | None, owner: type) -> dict[str, Any]:
+        if fn is None:
+            return self
+        from tg.graph.nodes import Variable
+        from tg.variables.like import TensorLike
+
+        return {**dict.fromkeys(operand_names(fn), TensorLike), "return": Variable}
+
+
 def operand_names(fn: ElementwiseFunction) -> list[str]:
     """The names of the operands: those that the functions of the record have for them."""
     if fn.arity == 1:

@@ -47,7 +47,7 @@ from tg.graph.facts import MATRIX, facts_of
 from tg.graph.nodes import Apply, Variable, describe_operands
 from tg.graph.op import Op
 from tg.ops.elementwise.dtype_loops import from_ufunc
-from tg.ops.elementwise.operands import Signature, no_keyword
+from tg.ops.elementwise.operands import OperandAnnotations, Signature, no_keyword
 from tg.rewrite.pattern import Pattern, PatternNode
 from tg.types.dtypes import dtype_name, numpy_dtype
 from tg.types.requirements import broadcast
@@ -240,6 +240,9 @@ class ElementwiseFunction:
 
     def __lt__(self, other: ElementwiseFunction) -> bool:
         return self.name < other.name
+
+
+ElementwiseFunction.__annotations__ = OperandAnnotations()
 
 
 def _named(name: str) -> Any:
