@@ -10,19 +10,31 @@ import sys
 import typing
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pytest
 
 import tg
 from tests.typing.mistakes import HEAD, MISTAKES
-from tg.functions import make
+from tests.unit.test_hints import callables
+from tg import configuration
+from tg.functions import make, pipeline, traceable
 from tg.gradient import arguments
 from tg.gradient import matrices as matrices_of_derivatives
-from tg.ops import indexing, padding, sorting
-from tg.ops.linalg import matrices, qr, spectral
-from tg.ops.nn import reductions, resizing, windows
-from tg.ops.signal import convolving, lagged_products
+from tg.integrate import methods, odes
+from tg.ops import fourier, groups, indexing, padding, places, quantization, sorting
+from tg.ops.linalg import matrices, qr, solving, spectral
+from tg.ops.nn import initializers, recurrent, reductions, resizing, windows
+from tg.ops.random import vectors
+from tg.ops.signal import convolving, filters, lagged_products, resampling, smoothing, spectra, taps
+from tg.optimize import minimizers
+from tg.quantization import activations, weights
+from tg.rewrite import phases
 from tg.types import choices
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[2]
 SOURCES = Path(tg.__file__).parents[1]
@@ -127,12 +139,128 @@ WORDS = {  # what functions check at run time, and the literals of their options
     choices.Disconnected: arguments.DISCONNECTED,
     choices.Direction: matrices_of_derivatives.DIRECTIONS,
     choices.UnusedInput: make.UNUSED,
+    choices.PutMode: tuple(places.COMBINERS),
+    choices.TransformNorm: tuple(fourier.DUAL),
+    choices.AssumedStructure: solving.ASSUMED.keys() - {None},
+    choices.CovarianceRoot: tuple(vectors.ROOTS),
+    choices.Nonlinearity: tuple(recurrent.ACTIVATIONS),
+    choices.FanMode: tuple(initializers.MODES),
+    choices.PackedFormat: tuple(groups.FORMATS),
+    choices.WeightFormat: (*weights.LEVELS, *groups.FORMATS),
+    choices.ActivationFormat: activations.KINDS,
+    choices.LevelDtype: tuple(quantization.LEVELS),
+    choices.MinimizeMethod: tuple(minimizers.METHODS),
+    choices.OdeMethod: tuple(methods.METHODS),
+    choices.OdeAdjoint: tuple(odes.SOLVERS),
+    choices.SpectrumAverage: spectra.AVERAGES,
+    choices.SpectrogramMode: spectra.MODES,
+    choices.DecimationFilter: resampling.DECIMATIONS,
+    choices.ResampleDomain: resampling.DOMAINS,
+    choices.ResamplePadding: (*resampling.BACKGROUNDS, *taps.EXTENSIONS),
+    choices.SignalExtension: taps.EXTENSIONS,
+    choices.TrendType: tuple(smoothing.TREND_NAMES),
+    choices.CoefficientUse: smoothing.USES,
+    choices.SmoothingEdge: (*smoothing.EDGES, "interp"),
+    choices.FilterPadding: filters.PADDINGS[:-1],
+    choices.OnTraced: traceable.ON_ERROR[1:],
+    choices.PhaseName: phases.PHASES,
+    choices.PipelineSchedule: pipeline.SCHEDULES,
 }
+
+x, m, i = tg.vector("x"), tg.matrix("m"), tg.vector("i", "int64")
+b = tg.vector("b", "bool")
+t = tg.tensor("t", "float64", (2, 3, 8, 8))
+CALLS: Final[dict[object, Callable[[Any], object]]] = {  # of words that are written where they are asked for
+    choices.Casting: lambda word: tg.can_cast("int8", "int8", casting=word),
+    choices.ReadMode: lambda word: tg.take(x, i, mode=word),
+    choices.Order: lambda word: tg.ravel(m, order=word),
+    choices.Indexing: lambda word: tg.meshgrid(x, x, indexing=word),
+    choices.BitOrder: lambda word: tg.packbits(b, bitorder=word),
+    choices.QuantileMethod: lambda word: tg.quantile(x, 0.5, method=word),
+    choices.TextStyle: lambda word: tg.to_text(x, style=word),
+    choices.Ends: lambda word: tg.trim_zeros(x, word),
+    choices.FourBits: lambda word: tg.unpack_int4(tg.vector("q", "uint8"), word),
+    choices.AkimaMethod: lambda word: tg.interpolate.Akima1DInterpolator(np.arange(4.0), np.ones(4), method=word),
+    choices.SchurOutput: lambda word: tg.linalg.schur(m, word),
+    choices.Layout: lambda word: [layout_taken(word, axes) for axes in (1, 2, 3)].index(True),
+    choices.Average: lambda word: tg.nn.f1_score(i, i, word),
+    choices.Approximation: lambda word: tg.nn.gelu(x, word),
+    choices.DivergenceReduction: lambda word: tg.nn.kl_div(m, m, reduction=word),
+    choices.SpectrumScaling: lambda word: tg.signal.welch(tg.ones((8,)), nperseg=4, scaling=word),
+    choices.TransformScaling: lambda word: tg.signal.stft(tg.ones((8,)), nperseg=4, scaling=word),
+    choices.SegmentBoundary: lambda word: tg.signal.stft(tg.ones((8,)), nperseg=4, boundary=word),
+    choices.FilterMethod: lambda word: tg.signal.filtfilt([1.0], [1.0, 0.5], tg.ones((20,)), method=word),
+    choices.WeightDistribution: lambda word: tg.nn.init.variance_scaling(tg.random.key(0), (3, 2), 1.0, "fan_in", word),
+    choices.Output: lambda word: tg.function([x], x, backend="perform", output=word),
+    configuration.Mode: lambda word: tg.function([x], x, backend="perform", mode=word),
+    configuration.Compile: lambda word: tg.function([x], x, backend="perform", compile=word),
+    configuration.Checkpointing: lambda word: tg.function([x], x, backend="perform", checkpointing=word),
+}
+ALL: Final = sorted({word for literal in (*WORDS, *CALLS) for word in typing.get_args(literal)} | {"frobnicate"})
+FREE: Final = {  # texts of which any is taken, or that plugins and backends add to
+    "name", "text", "file", "function", "source", "subscripts", "signature", "what", "dim", "axis", "by_name", "key",
+    "backend", "op", "node", "reproducer", "doc", "sampler", "format", "dtype", "path", "method",
+}  # fmt: skip
+FREE_WHERE: Final = {  # whose names are options' elsewhere
+    "method": {"GradientCheck", "GradientCheck.__init__"},
+    "format": {"export"},
+    "dtype": {
+        "TensorType", "TensorType.with_dtype", "as_variable", "parameter", "Distribution._checked",
+    },
+}  # fmt: skip
+
+
+def layout_taken(word: str, axes: int) -> bool:
+    try:
+        tg.nn.group_norm(tg.tensor("t", "float64", (2, 4, 4, 4, 4)[: axes + 2]), 2, layout=word)  # type: ignore[arg-type]
+    except tg.TgError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("literal", WORDS)
 def test_literals_are_the_words_that_functions_take(literal: object) -> None:
-    assert typing.get_args(literal) == tuple(WORDS[literal])
+    words = WORDS[literal]
+    assert typing.get_args(literal) == tuple(words) or set(typing.get_args(literal)) == words
+
+
+@pytest.mark.parametrize("literal", CALLS)
+def test_a_function_takes_the_words_of_its_literal_and_no_other(literal: object) -> None:
+    taken = []
+    for word in ALL:
+        try:
+            CALLS[literal](word)
+        except (TypeError, ValueError):
+            continue
+        taken.append(word)
+    own = {*typing.get_args(literal)}
+    assert own <= {*taken}
+    assert {word for word in taken if word.lower() not in own} <= own  # NumPy's trim_zeros takes capital letters too
+
+
+def literals(hint: Any) -> Iterator[Any]:
+    """The literals of words in an annotation."""
+    if typing.get_origin(hint) is typing.Literal and all(isinstance(word, str) for word in typing.get_args(hint)):
+        yield hint
+    for argument in typing.get_args(hint):
+        yield from literals(argument)
+
+
+def test_every_option_of_words_has_a_literal_that_is_compared() -> None:
+    compared = {typing.get_args(literal) for literal in (*WORDS, *CALLS)}
+    texts, others = {}, {}
+    for where, value in callables():
+        if where.startswith("tg.backend."):
+            continue  # of plugins
+        hints = typing.get_type_hints(value)
+        hints.pop("return", None)
+        for name, hint in [(n, h) for n, h in hints.items() if not n.startswith("_")]:
+            own = getattr(value, "__qualname__", where)
+            if hint in (str, str | None) and (name not in FREE or own not in FREE_WHERE.get(name, {own})):
+                texts[f"{where}({name}=)"] = hint
+            others |= {f"{where}({name}=)": one for one in literals(hint) if typing.get_args(one) not in compared}
+    assert not texts, "a Literal says the words that it takes; a text of which any is taken stands in FREE"
+    assert not others, "WORDS or CALLS compares it with what runs"
 
 
 JEDI = {  # a line, and members that are to be completed where it ends

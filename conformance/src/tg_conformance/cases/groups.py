@@ -19,6 +19,8 @@ from tg_conformance.cases.family import of_family
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tg.types.choices import PackedFormat
+
     Group = Callable[[bytes], list[Any]]
 
 
@@ -81,7 +83,7 @@ def _q6_k(b: bytes) -> list[Any]:
     return values
 
 
-GROUPS: Final[dict[str, tuple[int, Group]]] = {
+GROUPS: Final[dict[PackedFormat, tuple[int, Group]]] = {
     "q8_0": (34, _q8_0),
     "q4_0": (18, _q4_0),
     "q4_1": (20, _q4_1),
@@ -91,7 +93,7 @@ GROUPS: Final[dict[str, tuple[int, Group]]] = {
 }
 
 
-def unpacked(q: Any, format: str) -> Any:
+def unpacked(q: Any, format: PackedFormat) -> Any:
     """The values of rows of bytes, one group after the other."""
     size, of_group = GROUPS[format]
     groups = np.ascontiguousarray(q).reshape(-1, size)
@@ -160,7 +162,7 @@ CASES: Final = of_family(
         raises=ShapeError,
     ),
     Case(
-        lambda q: tg.dequantize_groups(q, "q9"),
+        lambda q: tg.dequantize_groups(q, "q9"),  # type: ignore[arg-type]
         [u8("n", 34, values=drawn, static=True)],
         name="dequantize_groups in no format",
         raises=InputError,

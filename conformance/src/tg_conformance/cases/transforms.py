@@ -86,7 +86,7 @@ def frequencies() -> Iterator[Case]:
 
 def refused() -> Iterator[Case]:
     """An unknown norm, no such axis, no points."""
-    yield Case(lambda x: tg.fft.fft(x, norm="unit"), [f64("n")], name="fft norm unit", raises=InputError)
+    yield Case(lambda x: tg.fft.fft(x, norm="unit"), [f64("n")], name="fft norm unit", raises=InputError)  # type: ignore[arg-type]
     yield Case(lambda x: tg.fft.fft(x, axis=1), [f64("n")], name="fft axis 1", raises=ShapeError)
     yield Case(lambda x: tg.fft.fft(x, 0), [f64("n")], name="fft of no points", raises=ShapeError)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tg.functions.shared import Shared
     from tg.graph.frozen import FrozenGraph
     from tg.graph.nodes import Variable
+    from tg.types.choices import OnTraced
 
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class Function(Generic[R_co]):
 
         return pointer(self.request, self.programs, self._calls, args, kwargs)
 
-    def traceable(self, *, on_error: str | None = None) -> Callable[..., Any]:
+    def traceable(self, *, on_error: OnTraced | None = None) -> Callable[..., Any]:
         """The function for programs of JAX or PyTorch: it takes and gives their arrays, also where these are traced.
 
         It can be called in what `jax.jit`, `jax.vmap` and `jax.lax.scan` trace; in PyTorch under autograd, and in

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from tg.functions.compile import Setting
     from tg.graph.frozen import FrozenGraph
+    from tg.types.choices import PhaseName
 
 LOWERING: Final = "lowering"
 
@@ -89,7 +90,7 @@ class Explanation:
         """The program as it was written, with its checks."""
         return to_text(self._start, provenance=True)
 
-    def after(self, phase: str | None = None) -> str:
+    def after(self, phase: PhaseName | None = None) -> str:
         """The program after a phase; the one that is compiled, without a phase.
 
         Raises:
@@ -107,7 +108,7 @@ class Explanation:
         """The class and the reason of each rule and pass that was applied, by name."""
         return self._reasons
 
-    def graph_after(self, phase: str | None = None) -> FrozenGraph:
+    def graph_after(self, phase: PhaseName | None = None) -> FrozenGraph:
         """The program after a phase, as a graph."""
         if phase is None:
             return self._end

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final, Literal, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from tg.functions.backends import BackendChoice
     from tg.functions.stages import Piece
+    from tg.types.choices import PipelineSchedule
 
     Array = np.ndarray[Any, Any]
 
@@ -37,7 +38,7 @@ def pipeline(
     *,
     batch: Sequence[Variable],
     microbatches: int,
-    schedule: Literal["1f1b", "gpipe"] = "1f1b",
+    schedule: PipelineSchedule = "1f1b",
     backend: Any = None,
     axis: str = "stage",
     name: str = "pipeline",

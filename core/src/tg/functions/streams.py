@@ -20,6 +20,7 @@ from tg.variables.conversion import known_integer
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.types.choices import CovarianceRoot
 
 LAST: Final = (1 << 32) - 1  # what the key of the next call is folded in for; draws have the numbers below
 
@@ -266,7 +267,9 @@ class RandomStream:
         """As `tg.random.dirichlet`."""
         return gammas.dirichlet(self.key(), alpha, shape=size)
 
-    def multivariate_normal(self, mean: Any, cov: Any, size: Any = None, *, method: str = "cholesky") -> Variable:
+    def multivariate_normal(
+        self, mean: Any, cov: Any, size: Any = None, *, method: CovarianceRoot = "cholesky"
+    ) -> Variable:
         """As `tg.random.multivariate_normal`."""
         return vectors.multivariate_normal(self.key(), mean, cov, shape=size, method=method)
 

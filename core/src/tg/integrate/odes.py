@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.integrate.methods import Method, Rates
+    from tg.types.choices import OdeAdjoint, OdeMethod
 
 
 SOLVERS: Final = {"direct": adaptive.states, "backsolve": states_by_adjoint}
@@ -52,14 +53,14 @@ def odeint(
     t: Any,
     args: tuple[Any, ...] = (),
     *,
-    method: str = "RK45",
+    method: OdeMethod = "RK45",
     rtol: Any = 1.49e-8,
     atol: Any = 1.49e-8,
     steps: int | None = None,
     first_step: Any = None,
     max_steps: int = 1000,
     checkpoint: bool = False,
-    adjoint: str = "direct",
+    adjoint: OdeAdjoint = "direct",
     full_output: bool = False,
 ) -> Any:
     """The solution of dy/dt = f(t, y) with y(t[0]) = y0, at the times t.

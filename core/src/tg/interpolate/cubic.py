@@ -19,6 +19,7 @@ from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.types.choices import AkimaMethod
 
 NAMED: Final = {"natural": (2, 0.0), "clamped": (1, 0.0)}
 BREAK: Final = 1e-9  # SciPy's: denominators of Akima's slopes below so much of the largest count as 0
@@ -234,7 +235,7 @@ def _one_sided(h0: Variable, h1: Variable, m0: Variable, m1: Variable) -> Variab
 
 
 def Akima1DInterpolator(  # noqa: N802
-    x: Any, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: Any = None
+    x: Any, y: Any, axis: int = 0, *, method: AkimaMethod = "akima", extrapolate: Any = None
 ) -> PPoly:
     """The piecewise cubic polynomial through points whose slopes are those of few points around: it does not ring.
 

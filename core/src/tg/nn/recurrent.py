@@ -10,6 +10,7 @@ from tg.ops.nn import recurrent
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.types.choices import Nonlinearity
 
 WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
@@ -71,7 +72,9 @@ class RNN(_Recurrent):
         (float32[?, ?, 5], float32[1, ?, 5])
     """
 
-    def __init__(self, inner: int, width: int, layers: int = 1, *, nonlinearity: str = "tanh", **options: Any) -> None:
+    def __init__(
+        self, inner: int, width: int, layers: int = 1, *, nonlinearity: Nonlinearity = "tanh", **options: Any
+    ) -> None:
         super().__init__(inner, width, layers, **options)
         self.nonlinearity = nonlinearity
 

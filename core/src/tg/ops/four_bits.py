@@ -22,6 +22,7 @@ from tg.variables.conversion import as_variable, axis_from_end
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.types.choices import FourBits
 
 
 def pack_int4(q: Any, axis: int = -1) -> Variable:
@@ -52,7 +53,7 @@ def pack_int4(q: Any, axis: int = -1) -> Variable:
     return moveaxis(bitwise_or(low, left_shift(high, np.uint8(4))), -1, place)
 
 
-def unpack_int4(x: Any, dtype: str = "int4", axis: int = -1, *, length: Any = None) -> Variable:
+def unpack_int4(x: Any, dtype: FourBits = "int4", axis: int = -1, *, length: Any = None) -> Variable:
     """The levels of four bits that bytes hold, two in each, as `pack_int4` puts them there.
 
     Args:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.graph.nodes import Variable
+    from tg.types.choices import PackedFormat
 
 
 class GroupFormat(NamedTuple):
@@ -265,7 +266,7 @@ def format_of(what: str, name: object) -> GroupFormat:
     return form
 
 
-def dequantize_groups(q: Any, format: str) -> Variable:
+def dequantize_groups(q: Any, format: PackedFormat) -> Variable:
     """The float32 values of rows of bytes in a format of groups, as `tg.quantize_groups` packs them.
 
     Args:

@@ -27,6 +27,8 @@ from tg.variables.conversion import as_variable, axis_from_end, known_integer, p
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tg.types.choices import Ends
+
     Shape = tuple[int | Length, ...]
 
 
@@ -362,7 +364,7 @@ def _kept_axes(axes: Any) -> tuple[int, int]:
     return len(front), len(back)
 
 
-def trim_zeros(x: Any, trim: str = "fb") -> Variable:
+def trim_zeros(x: Any, trim: Ends = "fb") -> Variable:
     """A vector without the zeros at its front ("f" in `trim`) and its back ("b").
 
     Source:

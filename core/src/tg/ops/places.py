@@ -24,7 +24,7 @@ from tg.variables.conversion import as_variable, axis_from_end, promoted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.types.choices import IndexMode, Order
+    from tg.types.choices import IndexMode, Order, PutMode
 
 COMBINERS = {"set": None, "add": add, "multiply": multiply, "min": minimum, "max": maximum}
 
@@ -67,7 +67,7 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1, *, mode: IndexM
 
 
 def put_along_axis(
-    x: Any, indices: Any, values: Any, axis: int | None = -1, *, combine: str = "set", mode: IndexMode = "raise"
+    x: Any, indices: Any, values: Any, axis: int | None = -1, *, combine: PutMode = "set", mode: IndexMode = "raise"
 ) -> Variable:
     """A new array: x with values at one position along an axis for each place of `indices`.
 

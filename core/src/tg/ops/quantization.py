@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.graph.nodes import Variable
+    from tg.types.choices import LevelDtype
 
 
 class Levels(NamedTuple):
@@ -236,7 +237,13 @@ def _less(level: Variable, zero: Sequence[Variable]) -> Variable:
 
 
 def quantize(
-    x: Any, scale: Any, zero_point: Any = None, dtype: str = "int8", axis: Any = None, *, block: int | None = None
+    x: Any,
+    scale: Any,
+    zero_point: Any = None,
+    dtype: LevelDtype = "int8",
+    axis: Any = None,
+    *,
+    block: int | None = None,
 ) -> Variable:
     """The levels of x: saturate(half-even(x / scale) + zero_point).
 
@@ -299,7 +306,13 @@ def dequantize(
 
 
 def fake_quantize(
-    x: Any, scale: Any, zero_point: Any = None, dtype: str = "int8", axis: Any = None, *, block: int | None = None
+    x: Any,
+    scale: Any,
+    zero_point: Any = None,
+    dtype: LevelDtype = "int8",
+    axis: Any = None,
+    *,
+    block: int | None = None,
 ) -> Variable:
     """x as quantizing and dequantizing leave it, for training: the derivative passes straight through the rounding.
 

@@ -28,15 +28,16 @@ from tg.variables.kinds import need_no_device
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.ops.fourier import Norm
+    from tg.types.choices import TransformNorm
     from tg.types.lengths import Length
 
 
-def _norm(what: str, norm: str | None) -> Norm:
+def _norm(what: str, norm: TransformNorm | None) -> Norm:
     chosen = "backward" if norm is None else norm
     if chosen not in DUAL:
         names = ", ".join(map(repr, DUAL))
         raise InputError(message(f"{what}: norm: found {norm!r}, needed one of {names} or None"))
-    return chosen  # type: ignore[return-value]
+    return chosen
 
 
 def _floating(what: str, x: Any) -> Variable:
@@ -103,7 +104,7 @@ def _axes(what: str, x: Variable, s: Any, axes: Any) -> list[tuple[int, Any]]:
 # --- functions ----------------------------------------------------------------------------------------------------
 
 
-def fft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Variable:
+def fft(a: Any, n: Any = None, axis: int = -1, norm: TransformNorm | None = None) -> Variable:
     """The discrete Fourier transform along an axis.
 
     Args:
@@ -127,7 +128,7 @@ def fft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Varia
     return _transformed("fft", a, n, axis, norm, inverse=False)
 
 
-def ifft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Variable:
+def ifft(a: Any, n: Any = None, axis: int = -1, norm: TransformNorm | None = None) -> Variable:
     """The inverse of `fft`; arguments, dtypes and errors are those of `fft`.
 
     Source:
@@ -136,13 +137,13 @@ def ifft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Vari
     return _transformed("ifft", a, n, axis, norm, inverse=True)
 
 
-def _transformed(what: str, a: Any, n: Any, axis: Any, norm: str | None, *, inverse: bool) -> Variable:
+def _transformed(what: str, a: Any, n: Any, axis: Any, norm: TransformNorm | None, *, inverse: bool) -> Variable:
     op = Fourier(inverse, _norm(what, norm))
     x = _complex(what, a)
     return _along(x, axis, what, lambda x: op(_fitted(x, _count(what, n, x.shape[-1]))))
 
 
-def rfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Variable:
+def rfft(a: Any, n: Any = None, axis: int = -1, norm: TransformNorm | None = None) -> Variable:
     """The frequencies 0 to n // 2 of the transform of real numbers; the others are conjugates of these.
 
     Shapes:
@@ -165,7 +166,7 @@ def rfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Vari
     return _along(_real("rfft", a), axis, "rfft", lambda x: op(_fitted(x, _count("rfft", n, x.shape[-1]))))
 
 
-def irfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Variable:
+def irfft(a: Any, n: Any = None, axis: int = -1, norm: TransformNorm | None = None) -> Variable:
     """The n real points of the frequencies 0 to n // 2: the inverse of `rfft`.
 
     Args:
@@ -198,7 +199,7 @@ def _real_points(what: str, x: Variable, n: Any, axis: Any, norm: Norm) -> Varia
     return _along(x, axis, what, transform)
 
 
-def hfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Variable:
+def hfft(a: Any, n: Any = None, axis: int = -1, norm: TransformNorm | None = None) -> Variable:
     """The real transform of points that are conjugates of those from the end: `irfft` of the conjugate, scaled back.
 
     Source:
@@ -208,7 +209,7 @@ def hfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Vari
     return _real_points("hfft", conjugate(x), n, axis, DUAL[_norm("hfft", norm)])
 
 
-def ihfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Variable:
+def ihfft(a: Any, n: Any = None, axis: int = -1, norm: TransformNorm | None = None) -> Variable:
     """The inverse of `hfft`: half the points, of a real transform.
 
     Source:
@@ -219,7 +220,7 @@ def ihfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Var
     return conjugate(_along(x, axis, "ihfft", lambda x: op(_fitted(x, _count("ihfft", n, x.shape[-1])))))
 
 
-def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Variable:
+def fftn(a: Any, s: Any = None, axes: Any = None, norm: TransformNorm | None = None) -> Variable:
     """The transform along several axes, all by default.
 
     Args:
@@ -234,7 +235,7 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Va
     return _over_axes("fftn", _complex("fftn", a), s, axes, norm, inverse=False)
 
 
-def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Variable:
+def ifftn(a: Any, s: Any = None, axes: Any = None, norm: TransformNorm | None = None) -> Variable:
     """The inverse of `fftn`.
 
     Source:
@@ -243,13 +244,13 @@ def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> V
     return _over_axes("ifftn", _complex("ifftn", a), s, axes, norm, inverse=True)
 
 
-def _over_axes(what: str, x: Variable, s: Any, axes: Any, norm: str | None, *, inverse: bool) -> Variable:
+def _over_axes(what: str, x: Variable, s: Any, axes: Any, norm: TransformNorm | None, *, inverse: bool) -> Variable:
     for k, n in reversed(_axes(what, x, s, axes)):
         x = _transformed(what, x, n, k, norm, inverse=inverse)
     return x
 
 
-def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Variable:
+def rfftn(a: Any, s: Any = None, axes: Any = None, norm: TransformNorm | None = None) -> Variable:
     """The transform of real numbers along several axes: half the frequencies of the last one.
 
     Source:
@@ -266,7 +267,7 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> V
     return x
 
 
-def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Variable:
+def irfftn(a: Any, s: Any = None, axes: Any = None, norm: TransformNorm | None = None) -> Variable:
     """The inverse of `rfftn`.
 
     Source:
@@ -282,7 +283,7 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> 
     return irfft(x, n, k, norm)
 
 
-def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Variable:
+def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: TransformNorm | None = None) -> Variable:
     """The transform along two axes: `fftn` of the last two.
 
     Source:
@@ -291,7 +292,7 @@ def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -
     return fftn(a, s, axes, norm)
 
 
-def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Variable:
+def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: TransformNorm | None = None) -> Variable:
     """The inverse of `fft2`.
 
     Source:
@@ -300,7 +301,7 @@ def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) 
     return ifftn(a, s, axes, norm)
 
 
-def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Variable:
+def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: TransformNorm | None = None) -> Variable:
     """The transform of real numbers along two axes: `rfftn` of the last two.
 
     Source:
@@ -309,7 +310,7 @@ def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) 
     return rfftn(a, s, axes, norm)
 
 
-def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Variable:
+def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: TransformNorm | None = None) -> Variable:
     """The inverse of `rfft2`.
 
     Source:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tg.graph.nodes import Variable
+    from tg.types.choices import MinimizeMethod
 
     _Curvature = tuple[Variable, Variable, Variable]
 
@@ -45,7 +46,13 @@ STEPS: Final = 200  # for each unknown: SciPy's limit of BFGS and Newton-CG
 
 
 def minimize(
-    f: Callable[[Any], Any], x0: Any, method: str = "BFGS", *, tol: Any = None, maxiter: Any = None, memory: int = 10
+    f: Callable[[Any], Any],
+    x0: Any,
+    method: MinimizeMethod = "BFGS",
+    *,
+    tol: Any = None,
+    maxiter: Any = None,
+    memory: int = 10,
 ) -> Solution:
     """A local minimum of a smooth function, with derivatives with respect to all that the function uses.
 

@@ -16,12 +16,14 @@ from tg.quantization.parts import as_bytes, halves, pack_q4_k, pack_q6_k
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tg.types.choices import PackedFormat
+
     Array = np.ndarray[Any, Any]
 
 AT_ONCE: Final = 1 << 20  # values that are packed at once: what is computed on the way stays in the cache
 
 
-def quantize_groups(w: Any, format: str) -> np.ndarray[Any, Any]:
+def quantize_groups(w: Any, format: PackedFormat) -> np.ndarray[Any, Any]:
     """An array packed by group along its last axis: the bytes that a GGUF file has for it.
 
     Those of q8_0, q4_0, q4_1 and q5_0 equal GGML's; for q4_k and q6_k scales are searched for that leave the least sum

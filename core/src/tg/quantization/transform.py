@@ -31,12 +31,13 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.quantization.sites import Site
     from tg.quantization.weights import Packed
+    from tg.types.choices import ActivationFormat, WeightFormat
 
 
 def quantized(
     f: Function | tuple[Any, Any],
-    weights: str = "int8",
-    activations: str | None = None,
+    weights: WeightFormat = "int8",
+    activations: ActivationFormat | None = None,
     *,
     calibrate: Iterable[Any] | None = None,
     skip: str | Collection[str] = (),

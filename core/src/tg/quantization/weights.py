@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from tg.quantization.groups import quantize_groups
 if TYPE_CHECKING:
     from tg.functions.shared import Shared
     from tg.graph.nodes import Variable
+    from tg.types.choices import PackedFormat
 
     Array = np.ndarray[Any, Any]
 
@@ -108,7 +109,7 @@ def packed_rows(rows: Array, format: str, name: str | None) -> Packed:
         raise InputError(message(f"quantized: {label}: found NaN or infinity, needed finite values"))
     if format in FORMATS:
         format = format if k % FORMATS[format].values == 0 else FOR_OTHERS.get(format, format)
-        levels = quantize_groups(_filled(rows, FORMATS[format].values), format)
+        levels = quantize_groups(_filled(rows, FORMATS[format].values), cast("PackedFormat", format))
         array = DequantizeGroups(format).perform(levels)[0][..., :k]
         return Packed(format, k, _shared(levels, f"{label}.{format}"), None, array.astype(rows.dtype, copy=False))
     steps = _steps(rows, LEVELS[format])

@@ -8,36 +8,71 @@ from __future__ import annotations
 from typing import Literal
 
 __all__ = [
+    "ActivationFormat",
+    "AkimaMethod",
     "Approximation",
+    "AssumedStructure",
     "Average",
     "BitOrder",
     "Boundary",
     "Casting",
+    "CoefficientUse",
     "ConvolutionMethod",
     "ConvolutionMode",
+    "CovarianceRoot",
+    "DecimationFilter",
     "Direction",
     "Disconnected",
     "DivergenceReduction",
+    "Ends",
+    "FanMode",
+    "FilterMethod",
+    "FilterPadding",
+    "FourBits",
     "ImageLayout",
     "IndexMode",
     "Indexing",
     "Layout",
+    "LevelDtype",
+    "MinimizeMethod",
+    "Nonlinearity",
+    "OdeAdjoint",
+    "OdeMethod",
     "OnError",
+    "OnTraced",
     "Order",
     "Output",
+    "PackedFormat",
     "PadMode",
+    "PhaseName",
+    "PipelineSchedule",
+    "PutMode",
     "QRMode",
     "QuantileMethod",
     "ReadMode",
     "Reduction",
+    "ResampleDomain",
+    "ResamplePadding",
     "ResizeConvention",
     "ResizeMethod",
+    "SchurOutput",
+    "SegmentBoundary",
     "SequenceLayout",
     "Side",
+    "SignalExtension",
+    "SmoothingEdge",
+    "SpectrogramMode",
+    "SpectrumAverage",
+    "SpectrumScaling",
     "TextStyle",
+    "TransformNorm",
+    "TransformScaling",
+    "TrendType",
     "Triangle",
     "UnusedInput",
     "VolumeLayout",
+    "WeightDistribution",
+    "WeightFormat",
 ]
 
 IndexMode = Literal["raise", "clip", "wrap", "promise"]
@@ -98,6 +133,71 @@ ResizeConvention = Literal["torch", "jax"]
 Disconnected = Literal["raise", "zero", "warn"]
 Direction = Literal["auto", "forward", "reverse"]
 
+PipelineSchedule = Literal["1f1b", "gpipe"]
 UnusedInput = Literal["raise", "warn", "ignore"]
 Output = Literal["numpy", "native"]
 TextStyle = Literal["text", "tree"]
+
+PutMode = Literal["set", "add", "multiply", "min", "max"]
+Ends = Literal["f", "b", "fb"]
+TransformNorm = Literal["backward", "ortho", "forward"]
+AssumedStructure = Literal[
+    "gen",
+    "general",
+    "sym",
+    "symmetric",
+    "her",
+    "hermitian",
+    "pos",
+    "positive definite",
+    "diagonal",
+    "tridiagonal",
+    "upper triangular",
+    "lower triangular",
+]
+SchurOutput = Literal["real", "complex"]
+CovarianceRoot = Literal["cholesky", "eigh", "svd"]
+Nonlinearity = Literal["tanh", "relu"]
+FanMode = Literal["fan_in", "fan_out", "fan_avg", "fan_geo_avg"]
+WeightDistribution = Literal["truncated_normal", "normal", "uniform"]
+PackedFormat = Literal["q8_0", "q4_0", "q4_1", "q5_0", "q4_k", "q6_k"]
+WeightFormat = Literal["int8", "int4", "q8_0", "q4_0", "q4_1", "q5_0", "q4_k", "q6_k"]
+ActivationFormat = Literal["int8", "uint8"]
+LevelDtype = Literal["int4", "uint4", "int8", "uint8", "int16", "uint16"]
+FourBits = Literal["int4", "uint4"]
+MinimizeMethod = Literal["BFGS", "L-BFGS", "Newton-CG"]
+OdeMethod = Literal["euler", "midpoint", "heun", "rk4", "RK23", "bosh3", "RK45", "dopri5"]
+OdeAdjoint = Literal["direct", "backsolve"]
+AkimaMethod = Literal["akima", "makima"]
+SpectrumScaling = Literal["density", "spectrum"]
+TransformScaling = Literal["spectrum", "psd"]
+SpectrumAverage = Literal["mean", "median"]
+SpectrogramMode = Literal["psd", "complex", "magnitude", "angle", "phase"]
+SegmentBoundary = Literal["zeros"]
+DecimationFilter = Literal["iir", "fir"]
+TrendType = Literal["linear", "l", "constant", "c"]
+FilterPadding = Literal["odd", "even", "constant"]
+FilterMethod = Literal["pad"]
+ResampleDomain = Literal["time", "freq"]
+SignalExtension = Literal[
+    "constant", "edge", "wrap", "symmetric", "reflect", "antireflect", "antisymmetric", "smooth", "line"
+]
+ResamplePadding = Literal[
+    "mean",
+    "median",
+    "minimum",
+    "maximum",
+    "constant",
+    "edge",
+    "wrap",
+    "symmetric",
+    "reflect",
+    "antireflect",
+    "antisymmetric",
+    "smooth",
+    "line",
+]
+CoefficientUse = Literal["conv", "dot"]
+SmoothingEdge = Literal["mirror", "nearest", "wrap", "constant", "interp"]
+OnTraced = Literal["nan"]
+PhaseName = Literal["canonicalize", "stabilize", "specialize", "expand", "backend"]

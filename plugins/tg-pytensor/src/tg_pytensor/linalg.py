@@ -140,7 +140,7 @@ def in_columns(solve: Any) -> Any:
 
 def solve(op: Any, a: Any, b: Any) -> Any:
     """The solution of a x = b; NaN for a singular matrix."""
-    kind = "gen" if op.assume_a == "banded" else op.assume_a
+    kind: Any = "gen" if op.assume_a == "banded" else op.assume_a
     return la.solve(a, b, op.lower, assume_a=kind, on_error="nan")
 
 

@@ -165,7 +165,8 @@ convert.add({name: count(function) for name, function in COUNTS.items()}, whole=
 @drawn
 def multivariate_normal(node: Any, key: Any, shape: Lengths, mean: Any, cov: Any) -> Any:
     """Normally distributed vectors."""
-    method, dtype = getattr(node.op, "method", "cholesky"), node.outputs[1].type.dtype
+    method: Any = getattr(node.op, "method", "cholesky")
+    dtype = node.outputs[1].type.dtype
     return random.multivariate_normal(key, mean, cov, shape=shape, dtype=dtype, method=method)
 
 

@@ -16,6 +16,8 @@ from tg_conformance.matrices import DTYPES, of_matrices
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tg.types.choices import SchurOutput
+
 NAN: Final = float("nan")
 
 
@@ -33,7 +35,7 @@ def right_eigen_parts(a: Any) -> Any:
     return np.zeros(a.shape), np.ones(a.shape[:-1]), trace + 0j, squared + 0j, trace + 0j
 
 
-def schur_parts(a: Any, output: str) -> Any:
+def schur_parts(a: Any, output: SchurOutput) -> Any:
     """The product of the parts, what is below the first diagonal under the main one, and Z' Z."""
     t, z = tg.linalg.schur(a, output)
     turned = tg.conj(z.mT)
@@ -94,7 +96,7 @@ WRITTEN: Final = (
             np.array([np.zeros((2, 2), bool), *[np.ones((2, 2), bool)] * 2]),
         ),
     ),
-    Case(lambda a: tg.linalg.schur(a, "upper"), [f64("n", "n")], name="schur of no kind", raises=InputError),
+    Case(lambda a: tg.linalg.schur(a, "upper"), [f64("n", "n")], name="schur of no kind", raises=InputError),  # type: ignore[arg-type]
 )
 
 

@@ -292,7 +292,7 @@ WRITTEN: Final = (
     Case(tg.linalg.solve, [f64("n", "n"), f64("k")], name="solve of lengths that differ", raises=ShapeError),
     Case(tg.linalg.det, [f64("n", "k")], name="det of no square", raises=ShapeError, static=(True,)),
     Case(
-        lambda a, b: tg.linalg.solve(a, b, assume_a="banded"),
+        lambda a, b: tg.linalg.solve(a, b, assume_a="banded"),  # type: ignore[arg-type]
         [f64("n", "n"), f64("n")],
         name="solve of no kind",
         raises=InputError,

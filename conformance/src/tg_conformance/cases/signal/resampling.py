@@ -98,10 +98,10 @@ def refused() -> Iterator[Case]:
     """Counts below 1, unknown words, complex numbers, signals without axis."""
     x = [f64(8)]
     yield Case(functools.partial(tg.signal.upfirdn, TAPS, up=0), x, name="up", raises=InputError)
-    yield Case(functools.partial(tg.signal.upfirdn, TAPS, mode="zero"), x, name="mode", raises=InputError)
+    yield Case(functools.partial(tg.signal.upfirdn, TAPS, mode="zero"), x, name="mode", raises=InputError)  # type: ignore[arg-type]
     yield Case(functools.partial(tg.signal.upfirdn, np.ones((2, 2))), x, name="taps", raises=ShapeError)
     yield Case(lambda x: tg.signal.resample_poly(x, 2, 1, padtype="mean", cval=1.0), x, name="cval", raises=InputError)
-    yield Case(functools.partial(tg.signal.decimate, q=2, ftype="bessel"), x, name="ftype", raises=InputError)
+    yield Case(functools.partial(tg.signal.decimate, q=2, ftype="bessel"), x, name="ftype", raises=InputError)  # type: ignore[arg-type]
     yield Case(functools.partial(tg.signal.resample, num=0), x, name="num", raises=ShapeError)
     yield Case(functools.partial(tg.signal.resample, num=4, window=np.ones(3)), x, name="window", raises=ShapeError)
     yield Case(lambda x: tg.signal.hilbert(x + 1j), x, name="complex", raises=DtypeError)

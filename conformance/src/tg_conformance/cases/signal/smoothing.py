@@ -115,14 +115,14 @@ def medians() -> Iterator[Case]:
 def refused() -> Iterator[Case]:
     """Options out of range, signals that are too short, bools."""
     x, own = [f64(5)], tg.signal
-    yield Case(functools.partial(own.detrend, type="cubic"), x, name="type", raises=InputError)
+    yield Case(functools.partial(own.detrend, type="cubic"), x, name="type", raises=InputError)  # type: ignore[arg-type]
     yield Case(functools.partial(own.detrend, bp=6), x, name="bp", raises=ShapeError)
     yield Case(functools.partial(own.detrend, bp=-1), x, name="negative bp", raises=InputError)
     yield Case(lambda x: own.savgol_filter(x, 7, 2), x, name="short", raises=ShapeError)
     yield Case(lambda x: own.savgol_filter(x, 3, 3), x, name="order", raises=InputError)
-    yield Case(lambda x: own.savgol_filter(x, 3, 1, mode="reflect"), x, name="mode", raises=InputError)
+    yield Case(lambda x: own.savgol_filter(x, 3, 1, mode="reflect"), x, name="mode", raises=InputError)  # type: ignore[arg-type]
     yield Case(functools.partial(own.savgol_coeffs, 5, 2, pos=5), name="pos", raises=InputError)
-    yield Case(functools.partial(own.savgol_coeffs, 5, 2, use="corr"), name="use", raises=InputError)
+    yield Case(functools.partial(own.savgol_coeffs, 5, 2, use="corr"), name="use", raises=InputError)  # type: ignore[arg-type]
     yield Case(functools.partial(own.medfilt, kernel_size=4), x, name="even", raises=InputError)
     yield Case(functools.partial(own.medfilt, kernel_size=[3, 3]), x, name="axes", raises=InputError)
     yield Case(lambda x: own.medfilt(x > 0), x, name="bool", raises=DtypeError)

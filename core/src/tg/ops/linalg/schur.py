@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from tg.graph.checks import Check
     from tg.graph.nodes import Variable
-    from tg.types.choices import OnError
+    from tg.types.choices import OnError, SchurOutput
 
     Array = np.ndarray[Any, Any]
 
@@ -233,7 +233,7 @@ def eigvals(a: Any, *, on_error: OnError = "raise") -> Variable:
     return Eigvals(whether_to_raise("eigvals", on_error))(matrix("eigvals", a))[0]  # type: ignore[no-any-return]
 
 
-def schur(a: Any, output: str = "real", *, on_error: OnError = "raise") -> tuple[Variable, Variable]:
+def schur(a: Any, output: SchurOutput = "real", *, on_error: OnError = "raise") -> tuple[Variable, Variable]:
     """The Schur form T and unitary Z of square matrices, a = Z T Z'.
 
     Args:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.graph.nodes import Variable
-    from tg.types.choices import OnError
+    from tg.types.choices import AssumedStructure, OnError
 
     Array = np.ndarray[Any, Any]
 
@@ -300,7 +300,7 @@ def solve(
     b: Any,
     lower: bool = False,
     *,
-    assume_a: str | None = None,
+    assume_a: AssumedStructure | None = None,
     transposed: bool = False,
     on_error: OnError = "raise",
 ) -> Variable:

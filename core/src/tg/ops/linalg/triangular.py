@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from tg.graph.checks import Check
     from tg.graph.nodes import Variable
+    from tg.types.choices import OnError
     from tg.types.tensor_type import TensorType
 
     Array = np.ndarray[Any, Any]
@@ -132,7 +133,7 @@ class SolveTriangular(Op):
 
 
 def solve_triangular(
-    a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False, *, on_error: str = "raise"
+    a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False, *, on_error: OnError = "raise"
 ) -> Variable:
     """The solution of a x = b for triangular matrices, of which only the triangle that `lower` says is read.
 

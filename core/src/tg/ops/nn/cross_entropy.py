@@ -100,7 +100,7 @@ def _weighted(losses: Variable, weight: Variable | None, x: Variable) -> Variabl
 
 
 def sigmoid_focal_loss(
-    logits: Any, targets: Any, alpha: float = 0.25, gamma: float = 2.0, reduction: str = "none"
+    logits: Any, targets: Any, alpha: float = 0.25, gamma: float = 2.0, reduction: Reduction = "none"
 ) -> Variable:
     """Binary cross entropy times alpha**y * (1 - alpha)**(1 - y) * q**gamma, q the probability of the other class.
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.graph.nodes import Variable
+    from tg.types.choices import ImageLayout, SequenceLayout, VolumeLayout
     from tg.types.lengths import Length
     from tg.types.tensor_type import TensorType
 
@@ -159,7 +160,9 @@ def _of_channels(what: str, axes: int, x: Any, p: Any, key: Any, training: Any, 
     return undropped(what, x, key, training=training)
 
 
-def dropout1d(x: Any, p: Any = 0.5, key: Any = None, training: bool = True, *, layout: str | None = None) -> Variable:
+def dropout1d(
+    x: Any, p: Any = 0.5, key: Any = None, training: bool = True, *, layout: SequenceLayout | None = None
+) -> Variable:
     """Channels become 0 with probability p, all of one at once, and the others are multiplied by 1 / (1 - p).
 
     Args:
@@ -176,7 +179,9 @@ def dropout1d(x: Any, p: Any = 0.5, key: Any = None, training: bool = True, *, l
     return _of_channels("dropout1d", 1, x, p, key, training, layout)
 
 
-def dropout2d(x: Any, p: Any = 0.5, key: Any = None, training: bool = True, *, layout: str | None = None) -> Variable:
+def dropout2d(
+    x: Any, p: Any = 0.5, key: Any = None, training: bool = True, *, layout: ImageLayout | None = None
+) -> Variable:
     """Channels become 0 with probability p, all of one at once, and the others are multiplied by 1 / (1 - p).
 
     Args:
@@ -193,7 +198,9 @@ def dropout2d(x: Any, p: Any = 0.5, key: Any = None, training: bool = True, *, l
     return _of_channels("dropout2d", 2, x, p, key, training, layout)
 
 
-def dropout3d(x: Any, p: Any = 0.5, key: Any = None, training: bool = True, *, layout: str | None = None) -> Variable:
+def dropout3d(
+    x: Any, p: Any = 0.5, key: Any = None, training: bool = True, *, layout: VolumeLayout | None = None
+) -> Variable:
     """Channels become 0 with probability p, all of one at once, and the others are multiplied by 1 / (1 - p).
 
     Args:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tg.graph.nodes import Variable
+    from tg.types.choices import FanMode, WeightDistribution
 
 SPREAD: Final = 0.87962566103423978  # the standard deviation of normal numbers between -2 and 2
 MODES: Final[dict[str, Callable[[float, float], float]]] = {
@@ -120,8 +121,8 @@ def variance_scaling(
     key: Any,
     shape: Any,
     scale: float,
-    mode: str,
-    distribution: str,
+    mode: FanMode,
+    distribution: WeightDistribution,
     dtype: object = None,
     in_axis: Any = -2,
     out_axis: Any = -1,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tg.graph.nodes import Variable
+    from tg.types.choices import Layout
 
     Array = np.ndarray[Any, Any]
 
@@ -73,7 +74,7 @@ def integer_conv(
     dilation: Any = 1,
     groups: int = 1,
     *,
-    layout: str | None = None,
+    layout: Layout | None = None,
 ) -> Variable:
     """The convolution of 8-bit integers less their zero points over one, two or three axes, exact in int32.
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.graph.nodes import Variable
+    from tg.types.choices import Nonlinearity
 
     States = tuple[Variable, ...]
 
@@ -67,7 +68,7 @@ def rnn(
     lengths: Any = None,
     axis: int = 0,
     bidirectional: bool = False,
-    nonlinearity: str = "tanh",
+    nonlinearity: Nonlinearity = "tanh",
 ) -> tuple[Variable, Variable]:
     """h' = tanh(x w_ih' + b_ih + h w_hh' + b_hh), step by step along an axis of x.
 

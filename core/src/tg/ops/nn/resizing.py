@@ -30,7 +30,7 @@ from tg.variables.conversion import as_variable, known_integer, plain_integer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.types.choices import ResizeConvention, ResizeMethod
+    from tg.types.choices import Layout, ResizeConvention, ResizeMethod
 
     Size = int | Length
 
@@ -46,7 +46,7 @@ def resize(
     *,
     antialias: bool = False,
     convention: ResizeConvention = "torch",
-    layout: str | None = None,
+    layout: Layout | None = None,
 ) -> Variable:
     """Images of other lengths: each new pixel is a mean of those around its place in the old image.
 

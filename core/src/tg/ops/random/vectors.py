@@ -43,11 +43,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tg.graph.nodes import Variable
+    from tg.types.choices import CovarianceRoot
 
 
 @shape_by_name
 def multivariate_normal(
-    key: Any, mean: Any, cov: Any, *, shape: Any = None, dtype: object = None, method: str = "cholesky"
+    key: Any, mean: Any, cov: Any, *, shape: Any = None, dtype: object = None, method: CovarianceRoot = "cholesky"
 ) -> Variable:
     """Normally distributed vectors of a mean and a covariance matrix.
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.graph.nodes import Variable
+    from tg.types.choices import FilterMethod, FilterPadding
 
     Pair = tuple[Variable, Variable]
 
@@ -193,7 +194,13 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
 
 def filtfilt(
-    b: Any, a: Any, x: Any, axis: int = -1, padtype: str | None = "odd", padlen: int | None = None, method: str = "pad"
+    b: Any,
+    a: Any,
+    x: Any,
+    axis: int = -1,
+    padtype: FilterPadding | None = "odd",
+    padlen: int | None = None,
+    method: FilterMethod = "pad",
 ) -> Variable:
     """A signal filtered forward and then backward, which moves no phase.
 
@@ -226,7 +233,9 @@ def sosfilt_zi(sos: Any) -> Variable:
     return stack(_steady_states(_pairs("sosfilt_zi", sos)))
 
 
-def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: str | None = "odd", padlen: int | None = None) -> Variable:
+def sosfiltfilt(
+    sos: Any, x: Any, axis: int = -1, padtype: FilterPadding | None = "odd", padlen: int | None = None
+) -> Variable:
     """A signal through sections of the second order, forward and then backward, which moves no phase.
 
     Args:

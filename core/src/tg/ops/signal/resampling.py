@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tg.graph.nodes import Variable
+    from tg.types.choices import DecimationFilter, ResampleDomain, ResamplePadding, SignalExtension
     from tg.types.lengths import Length
 
     Size = int | Length
@@ -94,7 +95,7 @@ def _chebyshev(order: int, ripple: float, cutoff: float) -> np.ndarray[Any, Any]
 
 
 def upfirdn(
-    h: Any, x: Any, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant", cval: Any = 0.0
+    h: Any, x: Any, up: int = 1, down: int = 1, axis: int = -1, mode: SignalExtension = "constant", cval: Any = 0.0
 ) -> Variable:
     """A signal with `up` - 1 zeros behind each point, through the taps h, of which every `down`-th point is kept.
 
@@ -146,7 +147,7 @@ def resample_poly(
     down: int,
     axis: int = 0,
     window: Any = ("kaiser", 5.0),
-    padtype: str = "constant",
+    padtype: ResamplePadding = "constant",
     cval: Any = None,
 ) -> Variable:
     """A signal at up / down times its rate, through a low-pass filter without phase.
@@ -194,7 +195,7 @@ def resample_poly(
 
 
 def decimate(
-    x: Any, q: int, n: int | None = None, ftype: str = "iir", axis: int = -1, zero_phase: bool = True
+    x: Any, q: int, n: int | None = None, ftype: DecimationFilter = "iir", axis: int = -1, zero_phase: bool = True
 ) -> Variable:
     """Every q-th point of a signal, behind a low-pass filter that keeps higher frequencies out.
 
@@ -228,7 +229,9 @@ def _is_narrow(x: Variable) -> bool:
     return x.type.dtype in ("float32", "complex64")
 
 
-def resample(x: Any, num: Any, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time") -> Any:
+def resample(
+    x: Any, num: Any, t: Any = None, axis: int = 0, window: Any = None, domain: ResampleDomain = "time"
+) -> Any:
     """A signal of one period at num points, by its Fourier transform.
 
     Args:

@@ -26,6 +26,7 @@ from tg.variables.conversion import as_variable, axis_from_end, float_name
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.types.choices import CoefficientUse, SmoothingEdge, TrendType
 
 TREND_NAMES: Final = {"linear": "linear", "l": "linear", "constant": "constant", "c": "constant"}
 EDGES: Final = {"mirror": "reflect", "nearest": "edge", "wrap": "wrap", "constant": "constant"}
@@ -44,7 +45,7 @@ def _breaks(bp: Any) -> list[int]:
     return sorted({0, *values.tolist()})
 
 
-def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0) -> Variable:
+def detrend(data: Any, axis: int = -1, type: TrendType = "linear", bp: Any = 0) -> Variable:
     """A signal less its mean, or less the line nearest to it, by least squares.
 
     Args:
@@ -105,7 +106,12 @@ def _need_polynomial(what: str, window_length: Any, polyorder: Any, deriv: Any) 
 
 
 def savgol_coeffs(
-    window_length: int, polyorder: int, deriv: int = 0, delta: Any = 1.0, pos: float | None = None, use: str = "conv"
+    window_length: int,
+    polyorder: int,
+    deriv: int = 0,
+    delta: Any = 1.0,
+    pos: float | None = None,
+    use: CoefficientUse = "conv",
 ) -> Variable:
     """The taps that fit a polynomial to the points of a window, by least squares, and read it at one place.
 
@@ -144,7 +150,7 @@ def savgol_filter(
     deriv: int = 0,
     delta: Any = 1.0,
     axis: int = -1,
-    mode: str = "interp",
+    mode: SmoothingEdge = "interp",
     cval: Any = 0.0,
 ) -> Variable:
     """A signal smoothed by polynomials, each fitted to the points of a window: Savitzky and Golay's filter.

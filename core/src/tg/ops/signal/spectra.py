@@ -48,6 +48,7 @@ from tg.variables.conversion import axis_from_end
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.types.choices import SegmentBoundary, SpectrogramMode, SpectrumAverage, SpectrumScaling, TransformScaling
     from tg.types.lengths import Length
 
     Size = int | Length
@@ -144,7 +145,7 @@ def periodogram(
     nfft: int | None = None,
     detrend: Any = "constant",
     return_onesided: bool = True,
-    scaling: str = "density",
+    scaling: SpectrumScaling = "density",
     axis: int = -1,
 ) -> tuple[Variable, Variable]:
     """The power of a signal at each frequency, from one transform of all of it.
@@ -179,9 +180,9 @@ def welch(
     nfft: int | None = None,
     detrend: Any = "constant",
     return_onesided: bool = True,
-    scaling: str = "density",
+    scaling: SpectrumScaling = "density",
     axis: int = -1,
-    average: str = "mean",
+    average: SpectrumAverage = "mean",
 ) -> tuple[Variable, Variable]:
     """The power of a signal at each frequency, averaged over segments that overlap: Welch's method.
 
@@ -228,9 +229,9 @@ def csd(
     nfft: int | None = None,
     detrend: Any = "constant",
     return_onesided: bool = True,
-    scaling: str = "density",
+    scaling: SpectrumScaling = "density",
     axis: int = -1,
-    average: str = "mean",
+    average: SpectrumAverage = "mean",
 ) -> tuple[Variable, Variable]:
     """The cross spectrum of two signals of one length: the averages of conj(X) Y; arguments as of `welch`.
 
@@ -277,10 +278,10 @@ def stft(
     nfft: int | None = None,
     detrend: Any = False,
     return_onesided: bool = True,
-    boundary: str | None = "zeros",
+    boundary: SegmentBoundary | None = "zeros",
     padded: bool = True,
     axis: int = -1,
-    scaling: str = "spectrum",
+    scaling: TransformScaling = "spectrum",
 ) -> tuple[Variable, Variable, Variable]:
     """The transforms of windowed segments that move along a signal: frequencies, times, values.
 
@@ -341,7 +342,7 @@ def istft(
     boundary: bool = True,
     time_axis: int = -1,
     freq_axis: int = -2,
-    scaling: str = "spectrum",
+    scaling: TransformScaling = "spectrum",
 ) -> tuple[Variable, Variable]:
     """The times and points of the signal whose segments have these transforms, by least squares: the inverse of `stft`.
 
@@ -406,9 +407,9 @@ def spectrogram(
     nfft: int | None = None,
     detrend: Any = "constant",
     return_onesided: bool = True,
-    scaling: str = "density",
+    scaling: SpectrumScaling = "density",
     axis: int = -1,
-    mode: str = "psd",
+    mode: SpectrogramMode = "psd",
 ) -> tuple[Variable, Variable, Variable]:
     """The power of each segment at each frequency: frequencies, times, values.
 

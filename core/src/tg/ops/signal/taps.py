@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from tg.graph.nodes import as_size_variable
 from tg.ops.creation import iota
@@ -17,18 +17,19 @@ from tg.types.lengths import add, product, subtract
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.types.choices import SignalExtension
     from tg.types.lengths import Length
 
     Size = int | Length
 
-PADDED: Final[dict[str, tuple[str, dict[str, str]]]] = {
+PADDED: Final[dict[SignalExtension, tuple[str, dict[str, str]]]] = {
     "edge": ("edge", {}),
     "wrap": ("wrap", {}),
     "symmetric": ("symmetric", {}),
     "reflect": ("reflect", {}),
     "antireflect": ("reflect", {"reflect_type": "odd"}),
 }
-EXTENSIONS: Final = ("constant", *PADDED, "antisymmetric", "smooth", "line")
+EXTENSIONS: Final[tuple[SignalExtension, ...]] = ("constant", *PADDED, "antisymmetric", "smooth", "line")
 
 
 def applied(x: Variable, h: Variable, size: Size, *, start: int = 0, up: int = 1, down: int = 1) -> Variable:
@@ -62,7 +63,7 @@ def extended_by(x: Variable, width: int, mode: str, cval: Any = 0.0) -> Variable
         n = as_size_variable(x.shape[-1])
         turns = floor_divided(iota(add(x.shape[-1], 2 * width)) - width, n)
         return pad(x, around, "symmetric") * like(x, where(equal(remainder(turns, 2), 0), 1.0, -1.0))
-    name, options = PADDED[mode]
+    name, options = PADDED[cast("SignalExtension", mode)]
     return pad(x, around, name, **options)  # type: ignore[arg-type]
 
 
