@@ -35,7 +35,7 @@ BINARY = frozenset(("atan2", "fmod", "hypot", "nextafter", "pow"))
 @pytest.fixture(autouse=True)
 def no_library(monkeypatch):
     """What is compared is this package's own: no function of a vector library; tables as this machine has them."""
-    monkeypatch.setattr(numba_body, "variants", lambda name, dtype, arity: {})
+    monkeypatch.setattr(numba_body, "library_symbol", lambda name, dtype, arity: None)
 
 
 def hostile(dtype, seed, n=600):
