@@ -81,3 +81,58 @@ def test_a_right_side_has_as_many_rows_as_the_matrix(n: int) -> None:
     with pytest.raises(ShapeError, match="solve: b: axis 0: lengths differ"):
         f(np.ones(n))
     np.testing.assert_allclose(CHAIN @ f(np.arange(6.0)), np.arange(6.0), atol=1e-13)
+
+
+def with_edge(row: int, column: int) -> Any:
+    """A diagonal matrix of six rows but for one element and its mirror."""
+    matrix = np.eye(6) * 2
+    matrix[row, column] = matrix[column, row] = 1
+    return sparse.csr_array(matrix)
+
+
+FIELDS = tg.sparse.linalg.Symbolic._fields
+
+
+def with_pattern_inputs() -> Any:
+    """The log-determinant as a function of elements, their places and a pattern."""
+    data, indices, pointers = tg.vector("data"), tg.vector("indices", "int32"), tg.vector("pointers", "int32")
+    pattern = tg.sparse.linalg.Symbolic(
+        *(tg.vector(name, "float64" if name == "halves" else "int32") for name in FIELDS)
+    )
+    factor = tg.sparse.linalg.cholesky(tg.sparse.csr(data, indices, pointers, (6, 6)), pattern)
+    return tg.function([data, indices, pointers, *pattern], factor.logdet(), backend="perform")
+
+
+def test_a_pattern_of_other_places_is_refused() -> None:
+    own, other = with_edge(0, 1), with_edge(2, 5)
+    f = with_pattern_inputs()
+    for matrix in (own, other):
+        components = (matrix.data, matrix.indices, matrix.indptr)
+        wanted = np.linalg.slogdet(matrix.toarray())[1]
+        pattern = tg.sparse.linalg.symbolic(matrix)
+        np.testing.assert_allclose(tg.sparse.linalg.cholesky(matrix, pattern).logdet().eval(), wanted, rtol=1e-14)
+        np.testing.assert_allclose(f(*components, *pattern), wanted, rtol=1e-14)
+        wrong = tg.sparse.linalg.symbolic(other if matrix is own else own)
+        with pytest.raises(InputError, match="elements at other places"):
+            tg.sparse.linalg.slogdet(matrix, wrong)
+        with pytest.raises(InputError, match="elements at other places"):
+            f(*components, *wrong)
+
+
+@pytest.mark.parametrize("field", FIELDS[:1] + FIELDS[3:])
+def test_every_field_of_a_pattern_is_the_matrix_s_own(field: str) -> None:
+    pattern = tg.sparse.linalg.symbolic(CHAIN)
+    changed = pattern._replace(**{field: np.roll(getattr(pattern, field), 1)})
+    with pytest.raises(InputError, match="elements at other places"):
+        tg.sparse.linalg.cholesky(CHAIN, changed)
+    with pytest.raises(InputError, match="elements at other places"):
+        with_pattern_inputs()(CHAIN.data, CHAIN.indices, CHAIN.indptr, *changed)
+    with pytest.raises(InputError, match="elements at other places"):
+        tg.sparse.linalg.cholesky(CHAIN, pattern._replace(places=pattern.places + 100))
+
+
+def test_a_pattern_of_other_lengths_is_refused() -> None:
+    with pytest.raises(ShapeError, match="elements of the pattern: axis 0: lengths differ: 8 and 16"):
+        tg.sparse.linalg.cholesky(with_edge(0, 1), tg.sparse.linalg.symbolic(CHAIN))
+    with pytest.raises(ShapeError, match="order of the pattern: axis 0: lengths differ: 3 and 6"):
+        tg.sparse.linalg.cholesky(CHAIN, tg.sparse.linalg.symbolic(sparse.eye_array(3)))

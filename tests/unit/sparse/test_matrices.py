@@ -200,6 +200,55 @@ def test_steps_that_break_down_have_not_converged() -> None:
 
 
 @pytest.mark.parametrize(
+    "use",
+    [
+        lambda a, x: a.sum(),
+        lambda a, x: a.sum(axis=0),
+        lambda a, x: a.diagonal(),
+        lambda a, x: a.todense(),
+        lambda a, x: a @ x,
+        lambda a, x: (a * x[0]).data,
+        lambda a, x: (a + a).todense(),
+        lambda a, x: a.tocsr().data,
+        lambda a, x: a.tocsc().data,
+    ],
+)
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_there_are_as_many_elements_as_places(use: Any, n: int) -> None:
+    places, data, x = np.arange(3), tg.vector("data"), np.ones(3)
+    for a in (tg.sparse.csr(np.eye(3)), tg.sparse.csc(np.eye(3)), tg.sparse.coo(np.eye(3))):
+        with pytest.raises(ShapeError, match=rf"data: axis 0: lengths differ: {n} and 3"):
+            use(a.with_data(np.ones(n)), x)
+        f = tg.function([data], use(a.with_data(data), x), backend="perform")
+        with pytest.raises(ShapeError, match=f"lengths differ: ({n} and 3|3 and {n})"):
+            f(np.ones(n))
+    with pytest.raises(ShapeError, match="data: axis 0"):
+        tg.sparse.csr(np.ones(n), places, np.arange(4), (3, 3))
+    with pytest.raises(ShapeError, match="data: axis 0"):
+        tg.sparse.coo(np.ones(n), places, places, (3, 3))
+    with pytest.raises(ShapeError, match="col: axis 0"):
+        tg.sparse.coo(np.ones(3), places, np.arange(n), (3, 3))
+
+
+def test_two_matrices_of_one_shape_are_added() -> None:
+    n = tg.scalar("n", dtype="int64")
+    a, b = tg.sparse.coo([1.0], [0], [0], (n, 3)), tg.sparse.csr(np.ones((2, 3)))
+    f = tg.function([n], (a + b).todense(), backend="perform")
+    np.testing.assert_array_equal(f(2), [[2, 1, 1], [1, 1, 1]])
+    with pytest.raises(ShapeError, match=r"found shapes \(4, 3\) and \(2, 3\) in \+, needed one"):
+        f(4)
+    with pytest.raises(ShapeError, match=r"found shapes \(2, 3\) and \(3, 2\) in \+, needed one"):
+        b + b.T
+
+
+@pytest.mark.parametrize("method", [tg.sparse.linalg.cg, tg.sparse.linalg.bicgstab])
+def test_a_system_has_as_many_equations_as_unknowns(method: Any) -> None:
+    for matrix in (tg.sparse.csr(np.ones((1, 3))), np.ones((1, 3)), lambda x: x[:1]):
+        with pytest.raises(ShapeError, match="a x: axis 0: lengths differ: 1 and 3"):
+            method(matrix, np.ones(3))
+
+
+@pytest.mark.parametrize(
     ("build", "error", "text"),
     [
         (lambda a: a @ a, InputError, "found two sparse matrices in @"),

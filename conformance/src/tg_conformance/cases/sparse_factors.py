@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 import tg
-from tg.errors import BoundsError, LinAlgError
+from tg.errors import BoundsError, InputError, LinAlgError
 from tg.ops.sparse_factors import FAMILY, SparseCholesky, SparseInverse
 from tg.plugin.case import Case, any_dtype, f64, fixed
 from tg_conformance.cases.family import of_family
@@ -104,9 +104,35 @@ def of_matrices() -> Iterator[Case]:
         )
 
 
+def by_pattern(data: Any, indices: Any, pointers: Any, *fields: Any) -> Any:
+    """The log-determinant of a matrix of four rows by a pattern that comes beside it."""
+    pattern = tg.sparse.linalg.Symbolic(*fields)
+    return tg.sparse.linalg.cholesky(tg.sparse.csr(data, indices, pointers, (4, 4)), pattern).logdet()
+
+
+def of_patterns() -> Iterator[Case]:
+    """Patterns as inputs: that of the matrix, and that of another one with as many elements."""
+    own, other = (sparse.csr_array(2 * np.eye(4) + np.diag(line, 1) + np.diag(line, -1)) for line in np.eye(3)[:2])
+    inputs = [any_dtype(own.nnz, values=drawn(own), static=True), fixed(own.indices, "int32", static=True)]
+    inputs += [fixed(own.indptr, "int32", static=True)]
+    for matrix, name in ((own, "its pattern"), (other, "the pattern of another matrix")):
+        fields = tg.sparse.linalg.symbolic(matrix)
+        yield Case(
+            by_pattern,
+            [*inputs, *(fixed(v, "float64" if v is fields.halves else "int32", static=True) for v in fields)],
+            name=f"logdet by {name}",
+            dtypes=FLOATS,
+            layouts=LAYOUTS,
+            raises=None if matrix is own else InputError,
+            oracle=lambda data, *_: np.linalg.slogdet(_dense(own, data))[1].astype(data.dtype),
+            condition=lambda *_: 16.0,
+        )
+
+
 CASES: Final = of_family(
     FAMILY.path,
     of_matrices(),
+    of_patterns(),
     Case(
         SparseCholesky(),
         [fixed([1.0, 2.0, 1.0]), fixed([0, 1, 1], "int32"), fixed([0, 2, 3], "int32")],

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tg.errors import DtypeError, InputError, message
+from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.graph.checks import Descriptor
-from tg.graph.nodes import Variable, as_size_variable, size_value
+from tg.graph.nodes import Constant, Variable, as_size_variable, size_value
 from tg.ops.assumptions import required
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, greater_equal, less, logical_and, logical_or, where
@@ -17,12 +17,23 @@ from tg.ops.reduction import total_max, total_min
 from tg.ops.shape import with_lengths
 from tg.ops.sparse import INDEX_HINT, INDICES, pattern_checks, row_numbers
 from tg.types.dtypes import is_integer
+from tg.types.lengths import same
 from tg.types.lengths import subtract as subtract_lengths
 from tg.variables.conversion import as_variable
 from tg.variables.structure import short
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tg.types.lengths import Length
+
+    Array = np.ndarray[Any, Any]
+
+
+def known(*components: Any) -> list[Array] | None:
+    """Components as arrays, or None where one is a variable."""
+    parts = [v.data if isinstance(v, Constant) else v for v in components]
+    return None if any(isinstance(v, Variable) for v in parts) else [np.asarray(v) for v in parts]
 
 
 def index(value: Any) -> Variable:
@@ -40,6 +51,34 @@ def index(value: Any) -> Variable:
 def length(value: Any) -> Any:
     """A number of rows or columns, an int or an integer scalar, as a length."""
     return int(value) if isinstance(value, int | np.integer) else size_value(as_size_variable(value))
+
+
+def vector(value: Any, n: Any, what: str) -> Variable:
+    """A component of one element for each stored one.
+
+    Raises:
+        ShapeError: it is no vector, or has another length.
+    """
+    v = as_variable(value)
+    if v.type.ndim != 1:
+        raise ShapeError(message(f"sparse: {what}: found {v.type}, needed a vector"))
+    return with_lengths(v, {-1: n}, f"sparse: {what}")
+
+
+def with_same_shape(x: Variable, shape: Sequence[Any], other: Sequence[Any], what: str) -> Variable:
+    """x, of which it is made sure that two matrices have one shape.
+
+    Raises:
+        ShapeError: they have two.
+    """
+    if all(same(m, n) for m, n in zip(shape, other, strict=True)):
+        return x
+    if any(isinstance(m, int) and isinstance(n, int) and m != n for m, n in zip(shape, other, strict=True)):
+        raise ShapeError(message(f"sparse: found shapes {tuple(shape)} and {tuple(other)} in {what}, needed one"))
+    sizes = [as_size_variable(n) for n in (*shape, *other)]
+    text = f"sparse: found shapes ({{0}}, {{1}}) and ({{2}}, {{3}}) in {what}, needed one"
+    is_same = logical_and(equal(sizes[0], sizes[2]), equal(sizes[1], sizes[3]))
+    return required(x, is_same, sizes, Descriptor("ShapeError", text))
 
 
 def major(indptr: Any) -> int | Length:

@@ -12,7 +12,7 @@ from tg.ops.linalg.matrices import whether_to_raise
 from tg.ops.shape import expand_dims_at, squeeze, with_lengths
 from tg.ops.sparse_factors import SparseCholesky, SparseInverse, SparseLogDet, SparseSolve
 from tg.sparse.matrices import CSC, CSR, SparseMatrix
-from tg.sparse.symbolic import Symbolic, symbolic
+from tg.sparse.symbolic import Symbolic, of_pattern, symbolic
 from tg.types.dtypes import is_float
 from tg.variables.conversion import as_variable, promoted
 
@@ -84,7 +84,8 @@ def cholesky(a: Any, pattern: Symbolic | None = None, *, on_error: OnError = "ra
         on_error: "raise", or "nan" for a factor of NaN.
     Raises:
         LinAlgError: the matrix is not positive definite.
-        InputError: places are variables, and there is no pattern.
+        InputError: places are variables, and there is no pattern; the pattern is that of other places.
+        ShapeError: the pattern has more or fewer rows or elements than a.
     Source:
         sksparse.cholmod.cholesky
     Example:
@@ -101,8 +102,11 @@ def cholesky(a: Any, pattern: Symbolic | None = None, *, on_error: OnError = "ra
         from tg.sparse.making import csr
 
         a = csr(a)
-    places = symbolic(a) if pattern is None else pattern
-    data = a.values
+    data, places = a.values, pattern
+    if places is None:
+        places = symbolic(a)
+    else:
+        data = of_pattern(data, a, places)
     if not is_float(data.type.dtype):
         raise DtypeError(message(f"cholesky: found {data.type.dtype}, needed a real floating dtype"))
     halves = cast_variable(as_variable(places.halves), data.type.dtype)

@@ -14,6 +14,7 @@ from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import where
 from tg.ops.iteration import while_loop
 from tg.ops.reduction import sum as sum_of
+from tg.ops.shape import with_lengths
 from tg.optimize.solutions import End, implicit, limit, tolerance
 from tg.sparse.factors import Factor, cholesky, slogdet
 from tg.sparse.matrices import SparseMatrix
@@ -60,7 +61,7 @@ def cg(a: Any, b: Any, x0: Any = None, *, tol: Any = None, maxiter: Any = None) 
     Shapes:
         a (n, n), b (n) -> x (n)
     Raises:
-        ShapeError: b is no vector.
+        ShapeError: b is no vector; a is not square, of as many rows as b.
         InputError: b is not of floats.
     Source:
         scipy.sparse.linalg.cg, whose `rtol` is `tol` here. Derivatives, of any order, solve with a as well.
@@ -87,7 +88,7 @@ def bicgstab(a: Any, b: Any, x0: Any = None, *, tol: Any = None, maxiter: Any = 
     Shapes:
         a (n, n), b (n) -> x (n)
     Raises:
-        ShapeError: b is no vector.
+        ShapeError: b is no vector; a is not square, of as many rows as b.
         InputError: b is not of floats.
     Source:
         van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992), 631; scipy.sparse.linalg.bicgstab, whose `rtol` is `tol`
@@ -115,7 +116,10 @@ def _solved(what: str, steps: Any, a: Any, b: Any, x0: Any, tol: Any, maxiter: A
     b = cast_variable(b, dtype)
     start = zeros_like(b) if x0 is None else cast_variable(as_variable(x0), dtype)
     allowed, most = tolerance(tol, dtype, what), limit(maxiter, None, what)
-    times = _product(what, a)
+    product, n = _product(what, a), b.shape[0]
+
+    def times(x: Variable) -> Variable:
+        return with_lengths(product(x), {-1: n}, f"{what}: a x")
 
     def find(x: Variable) -> End:
         s = steps(times, b, x, allowed, 10 * b.size if most is None else most)

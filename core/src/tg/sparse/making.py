@@ -14,6 +14,7 @@ from tg.ops.creation import iota
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.selection import nonzero
 from tg.ops.shape import concatenate, with_lengths
+from tg.sparse.components import vector
 from tg.sparse.matrices import COO, CSC, CSR, SparseMatrix
 from tg.variables.conversion import as_variable, promoted
 from tg.variables.structure import short
@@ -44,7 +45,7 @@ def csr(data: Any, indices: Any = None, indptr: Any = None, shape: Any = None) -
         shape: (rows, columns), ints or integer scalars. That of rows may be None: pointers say it.
     Raises:
         InputError: components are missing.
-        ShapeError: pointers are not one more than rows.
+        ShapeError: pointers are not one more than rows, or there are not as many elements as indices.
     Source:
         scipy.sparse.csr_array
     Example:
@@ -56,7 +57,9 @@ def csr(data: Any, indices: Any = None, indptr: Any = None, shape: Any = None) -
     if indices is None:
         return _converted("csr", data)  # type: ignore[no-any-return]
     rows, columns = _shape("csr", indptr, shape)
-    return CSR(_leaf(data), _leaf(indices), _pointers("csr", _leaf(indptr), rows), columns)
+    matrix = CSR(_leaf(data), _leaf(indices), _pointers("csr", _leaf(indptr), rows), columns)
+    _need_lengths(matrix)
+    return matrix
 
 
 def csc(data: Any, indices: Any = None, indptr: Any = None, shape: Any = None) -> CSC:
@@ -67,6 +70,8 @@ def csc(data: Any, indices: Any = None, indptr: Any = None, shape: Any = None) -
         indices: the row of each, integers.
         indptr: where each column begins, and behind the last one the number of elements.
         shape: (rows, columns), ints or integer scalars. That of columns may be None: pointers say it.
+    Raises:
+        InputError, ShapeError: as `csr`.
     Source:
         scipy.sparse.csc_array
     Example:
@@ -77,7 +82,9 @@ def csc(data: Any, indices: Any = None, indptr: Any = None, shape: Any = None) -
     if indices is None:
         return _converted("csc", data)  # type: ignore[no-any-return]
     rows, columns = _shape("csc", indptr, shape)
-    return CSC(_leaf(data), _leaf(indices), _pointers("csc", _leaf(indptr), columns), rows)
+    matrix = CSC(_leaf(data), _leaf(indices), _pointers("csc", _leaf(indptr), columns), rows)
+    _need_lengths(matrix)
+    return matrix
 
 
 def coo(data: Any, row: Any = None, col: Any = None, shape: Any = None) -> COO:
@@ -90,6 +97,7 @@ def coo(data: Any, row: Any = None, col: Any = None, shape: Any = None) -> COO:
         shape: (rows, columns), ints or integer scalars.
     Raises:
         InputError: components are missing.
+        ShapeError: their lengths differ.
     Source:
         scipy.sparse.coo_array
     Example:
@@ -99,10 +107,12 @@ def coo(data: Any, row: Any = None, col: Any = None, shape: Any = None) -> COO:
     """
     if row is None:
         return _converted("coo", data)  # type: ignore[no-any-return]
-    if col is None or shape is None or None in tuple(shape):
+    if col is None or shape is None or any(v is None for v in shape):
         raise InputError(message("coo: found no columns or no shape, needed data, row, col and shape"))
     rows, columns = _pair("coo", shape)
-    return COO(_leaf(data), _leaf(row), _leaf(col), rows, columns)
+    matrix = COO(_leaf(data), _leaf(row), _leaf(col), rows, columns)
+    _need_lengths(matrix)
+    return matrix
 
 
 def from_dense(x: Any, size: Any = None) -> CSR:
@@ -229,6 +239,17 @@ def _leaf(component: Any) -> Any:
         return component
     vector = as_variable(component)
     return vector.data if isinstance(vector, Constant) else vector
+
+
+def _need_lengths(matrix: SparseMatrix) -> None:
+    """Refuse components whose lengths are known to differ.
+
+    Raises:
+        ShapeError: they differ.
+    """
+    count = matrix.values.shape[0]
+    if isinstance(matrix, COO):
+        vector(matrix.col, count, "col")
 
 
 def _of_scipy(what: str, matrix: Any) -> Any:

@@ -24,7 +24,7 @@ from tg.ops.reduction import sum as sum_of
 from tg.ops.shape import broadcast_to, concatenate, expand_dims_at, squeeze, transpose
 from tg.ops.sorting import argsort
 from tg.ops.sparse import SparseProduct
-from tg.sparse.components import coordinates, index, inside, length, major, of_length, sliced
+from tg.sparse.components import coordinates, index, inside, length, major, of_length, sliced, vector, with_same_shape
 from tg.types.lengths import minimum
 from tg.variables.conversion import as_variable, promoted
 
@@ -65,10 +65,18 @@ class SparseMatrix(abc.ABC):
     def _times(self, x: Variable, data: Variable) -> Variable:
         """The product of values at these places and a matrix of their dtype."""
 
+    @abc.abstractmethod
+    def _count(self) -> int | Length:
+        """Number of stored places."""
+
     @property
     def values(self) -> Variable:
-        """The stored elements, a vector."""
-        return as_variable(self.data)
+        """The stored elements, a vector.
+
+        Raises:
+            ShapeError: there are more or fewer than places.
+        """
+        return vector(self.data, self._count(), "data")
 
     @property
     def dtype(self) -> Any:
@@ -159,14 +167,11 @@ class SparseMatrix(abc.ABC):
         if not isinstance(other, SparseMatrix):
             return add(self.todense(), other)
         (row, column), (other_row, other_column) = self.coordinates(), other.coordinates()
-        whole = self.shape
-        for a, b in zip(whole, other.shape, strict=True):
-            if isinstance(a, int) and isinstance(b, int) and a != b:
-                raise ShapeError(message(f"sparse: found shapes {whole} and {other.shape} in +, needed one"))
         both, dtype = promoted([self.values, other.values])
         data = concatenate([cast_variable(v, dtype) for v in both], 0)
+        data = with_same_shape(data, self.shape, other.shape, "+")
         places = (concatenate([row, other_row], 0), concatenate([column, other_column], 0))
-        return COO(data, *places, *whole)
+        return COO(data, *places, *self.shape)
 
     def __radd__(self, other: Any) -> Any:
         return self + other
@@ -266,6 +271,9 @@ class CSR(SparseMatrix):
         """Row and column of each stored element, int64 vectors."""
         return coordinates(self.indices, self.indptr, self.columns)
 
+    def _count(self) -> int | Length:
+        return index(self.indices).shape[0]
+
     def _times(self, x: Variable, data: Variable) -> Variable:
         whole = of_length(x, self.columns)
         return SparseProduct(False)(data, index(self.indices), index(self.indptr), whole)  # type: ignore[no-any-return]
@@ -304,6 +312,9 @@ class CSC(SparseMatrix):
         column, row = coordinates(self.indices, self.indptr, self.rows)
         return row, column
 
+    def _count(self) -> int | Length:
+        return index(self.indices).shape[0]
+
     def _times(self, x: Variable, data: Variable) -> Variable:
         count = as_size_variable(self.rows)
         return SparseProduct(True)(data, index(self.indices), index(self.indptr), x, count)  # type: ignore[no-any-return]
@@ -332,7 +343,11 @@ class COO(SparseMatrix):
 
     def coordinates(self) -> tuple[Variable, Variable]:
         """Row and column of each stored element, int64 vectors."""
-        return inside(self.row, self.rows, "rows"), inside(self.col, self.columns, "columns")
+        column = vector(self.col, self._count(), "col")
+        return inside(self.row, self.rows, "rows"), inside(column, self.columns, "columns")
+
+    def _count(self) -> int | Length:
+        return index(self.row).shape[0]
 
     def _times(self, x: Variable, data: Variable) -> Variable:
         row, column = self.coordinates()

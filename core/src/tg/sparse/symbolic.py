@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from tg.errors import InputError, ShapeError, message
-from tg.graph.nodes import Constant, Variable
+from tg.graph.checks import Descriptor
+from tg.ops.assumptions import required
+from tg.ops.reduction import all as all_of
+from tg.ops.shape import with_lengths
+from tg.ops.sparse import row_numbers
+from tg.sparse.components import known
 from tg.sparse.elimination import filled, order_of_least_degree
 from tg.sparse.matrices import CSC, CSR
+from tg.variables.conversion import as_variable
 from tg.variables.structure import short
 
 if TYPE_CHECKING:
+    from tg.graph.nodes import Variable
+
     Array = np.ndarray[Any, Any]
+
+OTHER: Final = "sparse factor: found the pattern of a matrix with elements at other places"
+OTHER_HINT: Final = "tg.sparse.linalg.symbolic(a) is the pattern of a"
 
 
 class Symbolic(NamedTuple):
@@ -76,11 +87,56 @@ def _components(a: Any) -> tuple[Array, Array, int]:
     if not isinstance(a, CSR | CSC):
         raise InputError(message(f"symbolic: found {short(a)}, needed a CSR or CSC matrix"))
     other = a.columns if isinstance(a, CSR) else a.rows
-    parts = [v.data if isinstance(v, Constant) else v for v in (a.indices, a.indptr, other)]
-    if any(isinstance(v, Variable) for v in parts):
-        hint = "symbolic= takes the pattern as an input, found beforehand of arrays"
+    parts = known(a.indices, a.indptr, other)
+    if parts is None:
+        hint = "pattern= takes the pattern as an input, found beforehand of arrays"
         raise InputError(message("symbolic: found places that are variables, needed known ones", hint=hint))
-    return np.asarray(parts[0]), np.asarray(parts[1]), int(parts[2])
+    return parts[0], parts[1], int(parts[2])
+
+
+def of_pattern(data: Variable, a: CSR | CSC, pattern: Symbolic) -> Variable:
+    """The elements of a matrix, of which it is made sure that a pattern is that of their places.
+
+    Each element is looked up in the factor: its row and its column there, in the order of elimination, are its own.
+
+    Raises:
+        InputError: one is at another place.
+        ShapeError: there are more or fewer rows or elements.
+    """
+    order, indices, pointers, places, halves = map(as_variable, pattern)
+    for n in a.shape:
+        order = with_lengths(order, {-1: n}, "sparse factor: order of the pattern")
+    for v in (places, halves):
+        data = with_lengths(data, {-1: v.shape[0]}, "sparse factor: elements of the pattern")
+    arrays = known(a.indices, a.indptr, order, indices, pointers, places, halves)
+    if arrays is None:
+        own = row_numbers(pointers, indices.shape[0])
+        is_own = all_of(_is_at(*a.coordinates(), order, indices, own, places, halves))
+        return required(data, is_own, (), Descriptor("InputError", OTHER, OTHER_HINT))
+    if not _are_at(*arrays):
+        raise InputError(message(OTHER, hint=OTHER_HINT))
+    return data
+
+
+def _are_at(
+    minor: Array, begins: Array, order: Array, indices: Array, pointers: Array, places: Array, halves: Array
+) -> bool:
+    """Whether all elements of a matrix, of known indices and pointers, are at their places of the factor."""
+    if places.size and not (places.min() >= 0 and places.max() < len(indices)):
+        return False
+    own, major = (np.repeat(np.arange(len(v) - 1), np.diff(v)) for v in (pointers, begins))
+    return bool(np.all(_is_at(major, minor, order, indices, own, places, halves)))
+
+
+def _is_at(row: Any, column: Any, order: Any, indices: Any, own: Any, places: Any, halves: Any) -> Any:
+    """Whether each element of a matrix is at its place of the factor: of arrays, or of variables.
+
+    Args:
+        own: the column of each element of the factor.
+    """
+    one, other = order[indices[places]], order[own[places]]
+    is_there = (np.minimum(one, other) == np.minimum(row, column)) & (np.maximum(one, other) == np.maximum(row, column))
+    return is_there & (halves == np.where(row == column, 1.0, 0.5))
 
 
 def _need_symmetric(row: Array, column: Array, n: int) -> None:
