@@ -131,6 +131,17 @@ def test_every_field_of_a_pattern_is_the_matrix_s_own(field: str) -> None:
         tg.sparse.linalg.cholesky(CHAIN, pattern._replace(places=pattern.places + 100))
 
 
+def test_places_of_columns_need_not_ascend() -> None:
+    order = np.array([1, 0, 3, 2, *range(4, 16)])
+    turned = sparse.csc_array((CHAIN.data, CHAIN.indices, CHAIN.indptr), shape=(6, 6))
+    turned.data, turned.indices = turned.data[order], turned.indices[order]
+    turned.data[1] = 9.0
+    turned.has_sorted_indices = False
+    for matrix in (turned, tg.sparse.csc(turned)):
+        factor = tg.sparse.linalg.cholesky(matrix, tg.sparse.linalg.symbolic(turned))
+        np.testing.assert_allclose(factor.logdet().eval(), np.linalg.slogdet(turned.toarray())[1], rtol=1e-14)
+
+
 def test_a_pattern_of_other_lengths_is_refused() -> None:
     with pytest.raises(ShapeError, match="elements of the pattern: axis 0: lengths differ: 8 and 16"):
         tg.sparse.linalg.cholesky(with_edge(0, 1), tg.sparse.linalg.symbolic(CHAIN))

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 import tg
-from tg.errors import BoundsError, DtypeError, ShapeError
+from tg.errors import BoundsError, DtypeError, InputError, ShapeError
 from tg.ops.sparse import FAMILY, SparseDots, SparseProduct
 from tg.plugin.case import Case, any_dtype, f64, fixed
 from tg_conformance.cases.family import of_family
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 DTYPES: Final = ("float16", "float32", "float64", "complex64", "complex128", "int32", "int64")
 INDICES: Final = (4, 0, 0, 2, 1, 1, 3, 0, 4, 2, 3)  # column 0 twice in row 0; row 3 begins with column 1 twice
 POINTERS: Final = (0, 3, 3, 4, 8, 11, 11)
+SUMS: Final = ("sums", "means", "blocks beside each other", "kron", "find", "elements")  # of many terms
+SEVERAL: Final = ("sums", "means", "extremes", "todense", "triangles")  # results
 COUNT, ROWS, COLUMNS = len(INDICES), len(POINTERS) - 1, 5
 
 
@@ -126,6 +128,49 @@ def of_matrices() -> Iterator[Case]:
         "csr + csc": (lambda a: (a + a.tocsc()).todense(), lambda a: a + a, []),
         "csr - dense": (lambda a, x: a - x, lambda a, x: a - x, [wide]),
         "slice of rows": (lambda a: a[1:4].todense(), lambda a: a[1:4], []),
+        "slice of rows and columns": (lambda a: a[1:5, 1:4].todense(), lambda a: a[1:5, 1:4], []),
+        "row and column": (
+            lambda a: tg.concatenate([a[0], a[:, 1]]),
+            lambda a: np.append(a[0], a[:, 1]),
+            [],
+        ),
+        "elements": (
+            lambda a: a[0, 0] * a[np.array([0, 3, 2]), np.array([0, 1, 4])],
+            lambda a: a[0, 0] * a[[0, 3, 2], [0, 1, 4]],
+            [],
+        ),
+        "off diagonals": (
+            lambda a: tg.concatenate([a.diagonal(1), a.diagonal(-2)]),
+            lambda a: np.append(a.diagonal(1), a.diagonal(-2)),
+            [],
+        ),
+        "means": (
+            lambda a: (a.mean(), a.mean(axis=0), a.mean(axis=1)),
+            lambda a: (a.mean(), a.mean(0), a.mean(1)),
+            [],
+        ),
+        "extremes": (lambda a: (a.max(axis=1), a.min(axis=0), a.max()), lambda a: (a.max(1), a.min(0), a.max()), []),
+        "csr * csc": (lambda a: (a * (2 * a).tocsc()).todense(), lambda a: 2 * a * a, []),
+        "triangles": (
+            lambda a: (tg.sparse.tril(a).todense(), tg.sparse.triu(a, 1).todense()),
+            lambda a: (np.tril(a), np.triu(a, 1)),
+            [],
+        ),
+        "blocks beside each other": (
+            lambda a: tg.sparse.hstack([a, tg.sparse.vstack([a[:3], a[3:]])]) @ np.arange(2.0 * COLUMNS),
+            lambda a: np.hstack([a, a]) @ np.arange(2.0 * COLUMNS),
+            [],
+        ),
+        "kron": (
+            lambda a: tg.sparse.kron(a, tg.sparse.eye(2)) @ np.arange(2.0 * COLUMNS),
+            lambda a: np.kron(a, np.eye(2)) @ np.arange(2.0 * COLUMNS),
+            [],
+        ),
+        "find": (
+            lambda a: tg.sparse.find(a, size=COUNT)[2].sum(),
+            lambda a: a.sum(),
+            [],
+        ),
         "block diagonal": (
             lambda a: tg.sparse.block_diag([a, a.T]).todense(),
             lambda a: sparse.block_diag([a, a.T]).toarray(),
@@ -138,8 +183,8 @@ def of_matrices() -> Iterator[Case]:
             [f64(COUNT, static=True), *pattern(), *inputs],
             name=name,
             oracle=lambda data, i, p, *x, oracle=oracle: oracle(dense(data, i, p), *x),
-            condition=lambda *arrays, most=30.0 if "@" in name or name == "sums" else 6.0: most,  # of the sums of terms
-            gradient=name not in ("sums", "todense"),
+            condition=lambda *arrays, most=30.0 if "@" in name or name in SUMS else 6.0: most,  # of the sums of terms
+            gradient=name not in SEVERAL,
         )
     yield Case(
         lambda x: tg.sparse.from_dense(x, size=40).todense(),
@@ -156,6 +201,57 @@ def of_matrices() -> Iterator[Case]:
     )
 
 
+def of_known_places() -> Iterator[Case]:
+    """Products and sums of two matrices, and parts in any order, which need places that are known."""
+    other = np.linspace(-1.0, 2.0, COUNT)
+
+    def b() -> tg.sparse.CSC:
+        return tg.sparse.csc(other, INDICES, POINTERS, (COLUMNS, ROWS))
+
+    dense_b = sparse.csc_array((other, INDICES, POINTERS), shape=(COLUMNS, ROWS)).toarray()
+    programs: dict[str, tuple[Any, Any]] = {
+        "csr @ csc": (lambda a: (a @ b()).todense(), lambda a: a @ dense_b),
+        "csc @ csc": (lambda a: (b() @ a.tocsc()).todense(), lambda a: dense_b @ a),
+        "square of a": (lambda a: (a.T @ a).todense(), lambda a: a.T @ a),
+        "csr + csr": (lambda a: (a + b().T).todense(), lambda a: a + dense_b.T),
+        "common places": (lambda a: (a * b().T).todense(), lambda a: a * dense_b.T),
+        "rows and columns by number": (lambda a: a[[4, 0, 0], ::-2].todense(), lambda a: a[[4, 0, 0], ::-2]),
+        "largest of each row": (lambda a: a.max(axis=1), lambda a: a.max(1)),
+        "upper triangle": (lambda a: tg.sparse.triu(a).todense(), np.triu),
+        "kron of known places": (lambda a: tg.sparse.kron(b(), a).todense(), lambda a: np.kron(dense_b, a)),
+    }
+    for name, (build, oracle) in programs.items():
+        yield Case(
+            lambda data, build=build: build(tg.sparse.csr(data, INDICES, POINTERS, (ROWS, COLUMNS))),
+            [f64(COUNT, static=True)],
+            name=name,
+            oracle=lambda data, oracle=oracle: oracle(dense(data, INDICES, POINTERS)),
+            condition=lambda data, most=40.0 if "a @" in name or "c @" in name else 12.0: most,
+            gradient=True,
+        )
+    whole = tg.sparse.csr(np.ones(COUNT), INDICES, POINTERS, (ROWS, COLUMNS))
+    pattern = tg.sparse.linalg.symbolic_product(whole, whole.T)
+    yield Case(
+        _by_pattern,
+        [f64(COUNT, static=True), *(fixed(v, v.dtype.name, static=True) for v in pattern)],
+        name="square by a pattern that comes beside it",
+        oracle=lambda data, *_: dense(data, INDICES, POINTERS) @ dense(data, INDICES, POINTERS).T,
+        condition=lambda *_: 40.0,
+        gradient=True,
+    )
+    yield Case(
+        _by_pattern,
+        [f64(COUNT, static=True), *(fixed(v, v.dtype.name, static=True) for v in (pattern.left[::-1], *pattern[1:]))],
+        name="square by a pattern of other places",
+        raises=InputError,
+    )
+
+
+def _by_pattern(data: Any, *fields: Any) -> Any:
+    a = tg.sparse.csr(data, INDICES, POINTERS, (ROWS, COLUMNS))
+    return tg.sparse.matmul(a, a.T, tg.sparse.linalg.SymbolicProduct(*fields)).todense()
+
+
 def _by(change: Any, value: int) -> list[int]:
     return [*change[:2], value, *change[3:]]
 
@@ -165,6 +261,7 @@ CASES: Final = of_family(
     of_products(),
     of_dots(),
     of_matrices(),
+    of_known_places(),
     [
         Case(
             SparseProduct(False),

@@ -11,11 +11,35 @@ from typing import TYPE_CHECKING, Any
 import tg
 from tg.hints import all_hinted
 from tg.sparse import linalg
-from tg.sparse.making import block_diag, coo, csc, csr, from_dense, to_scipy
+from tg.sparse.construction import block_diag, diags, eye, hstack, kron, tril, triu, vstack
+from tg.sparse.making import coo, csc, csr, from_dense, to_scipy
 from tg.sparse.matrices import COO, CSC, CSR, SparseMatrix
+from tg.sparse.products import matmul
+from tg.sparse.selection import find
 from tg.words import unknown_in
 
-__all__ = ["COO", "CSC", "CSR", "SparseMatrix", "block_diag", "coo", "csc", "csr", "from_dense", "linalg", "to_scipy"]
+__all__ = [
+    "COO",
+    "CSC",
+    "CSR",
+    "SparseMatrix",
+    "block_diag",
+    "coo",
+    "csc",
+    "csr",
+    "diags",
+    "eye",
+    "find",
+    "from_dense",
+    "hstack",
+    "kron",
+    "linalg",
+    "matmul",
+    "to_scipy",
+    "tril",
+    "triu",
+    "vstack",
+]
 
 all_hinted(globals(), __all__)
 all_hinted(vars(linalg), linalg.__all__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from tg.ops.reduction import total_max, total_min
 from tg.ops.shape import with_lengths
 from tg.ops.sparse import INDEX_HINT, INDICES, pattern_checks, row_numbers
 from tg.types.dtypes import is_integer
-from tg.types.lengths import same
+from tg.types.lengths import Length, maximum, minimum, same
 from tg.types.lengths import subtract as subtract_lengths
 from tg.variables.conversion import as_variable
 from tg.variables.structure import short
@@ -25,15 +26,18 @@ from tg.variables.structure import short
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.types.lengths import Length
-
     Array = np.ndarray[Any, Any]
 
 
-def known(*components: Any) -> list[Array] | None:
-    """Components as arrays, or None where one is a variable."""
+def arrays_of(*components: Any) -> list[Array] | None:
+    """Components as arrays, or None where one is a variable or a length that is not known."""
     parts = [v.data if isinstance(v, Constant) else v for v in components]
-    return None if any(isinstance(v, Variable) for v in parts) else [np.asarray(v) for v in parts]
+    return None if any(isinstance(v, Variable | Length) for v in parts) else [np.asarray(v) for v in parts]
+
+
+def plain(v: Variable) -> Any:
+    """The array of a constant; any other variable as it is."""
+    return v.data if isinstance(v, Constant) else v
 
 
 def index(value: Any) -> Variable:
@@ -65,20 +69,31 @@ def vector(value: Any, n: Any, what: str) -> Variable:
     return with_lengths(v, {-1: n}, f"sparse: {what}")
 
 
+def with_equal(x: Variable, pairs: Sequence[tuple[Any, Any]], text: str) -> Variable:
+    """x, of which it is made sure that lengths of two matrices are equal.
+
+    Args:
+        text: of the error, in which {0}, {1}, … stand for the lengths, pair after pair.
+    Raises:
+        ShapeError: two differ.
+    """
+    if all(same(m, n) for m, n in pairs):
+        return x
+    if any(isinstance(m, int) and isinstance(n, int) and m != n for m, n in pairs):
+        raise ShapeError(message(text.format(*(n for pair in pairs for n in pair))))
+    sizes = [as_size_variable(n) for pair in pairs for n in pair]
+    is_same = functools.reduce(logical_and, map(equal, sizes[::2], sizes[1::2]))
+    return required(x, is_same, sizes, Descriptor("ShapeError", text))
+
+
 def with_same_shape(x: Variable, shape: Sequence[Any], other: Sequence[Any], what: str) -> Variable:
     """x, of which it is made sure that two matrices have one shape.
 
     Raises:
         ShapeError: they have two.
     """
-    if all(same(m, n) for m, n in zip(shape, other, strict=True)):
-        return x
-    if any(isinstance(m, int) and isinstance(n, int) and m != n for m, n in zip(shape, other, strict=True)):
-        raise ShapeError(message(f"sparse: found shapes {tuple(shape)} and {tuple(other)} in {what}, needed one"))
-    sizes = [as_size_variable(n) for n in (*shape, *other)]
-    text = f"sparse: found shapes ({{0}}, {{1}}) and ({{2}}, {{3}}) in {what}, needed one"
-    is_same = logical_and(equal(sizes[0], sizes[2]), equal(sizes[1], sizes[3]))
-    return required(x, is_same, sizes, Descriptor("ShapeError", text))
+    text = f"sparse: found shapes ({{0}}, {{2}}) and ({{1}}, {{3}}) in {what}, needed one"
+    return with_equal(x, list(zip(shape, other, strict=True)), text)
 
 
 def major(indptr: Any) -> int | Length:
@@ -118,21 +133,32 @@ def coordinates(indices: Any, indptr: Any, columns: Any) -> tuple[Variable, Vari
     return row_numbers(p, i.shape[0]), wrap_index(i, length(columns), "promise")
 
 
-def sliced(rows: Any, pointers: Variable) -> Variable:
-    """The pointers of some rows that follow one another.
+def bounds(part: slice, n: int | Length) -> tuple[Any, Any]:
+    """The begin and the length of a slice by steps of 1 of an axis of n.
 
     Raises:
-        InputError: it is no slice by steps of 1, or counts from an end that is not known.
+        InputError: it has other steps, or counts from an end that is not known.
     """
-    if not isinstance(rows, slice) or rows.step not in (None, 1):
-        text = f"sparse: found [{short(rows)}], needed a slice of rows by steps of 1"
-        raise InputError(message(text, hint="a.todense()[…] takes any index"))
-    n, stop = pointers.shape[0], rows.stop
-    if isinstance(n, int):
-        low, high, _ = rows.indices(n - 1)
-        return pointers[low : max(low, high) + 1]
-    low = rows.start or 0
-    if (isinstance(low, int) and low < 0) or (isinstance(stop, int) and stop < 0):
-        text = f"sparse: found [{short(rows)}] of an unknown number of rows, needed bounds of at least 0"
-        raise InputError(message(text))
-    return pointers[low : None if stop is None else stop + 1]
+    if part.step not in (None, 1):
+        hint = "of places that are known when the program is built any slice can be taken"
+        raise InputError(message(f"sparse: found [{short(part)}], needed a slice by steps of 1", hint=hint))
+    if isinstance(n, int) and all(isinstance(v, int | None) for v in (part.start, part.stop)):
+        first, last, _ = part.indices(n)
+        return first, max(last - first, 0)
+    low: int | Length = minimum(0 if part.start is None else _bound(part.start), n)
+    high: int | Length = n if part.stop is None else minimum(_bound(part.stop), n)
+    return low, maximum(subtract_lengths(high, low), 0)
+
+
+def _bound(value: Any) -> int | Length:
+    """A bound of a slice of an axis whose end is not known, as a length.
+
+    Raises:
+        InputError: it is below 0.
+    """
+    text = "sparse: found the bound {0} of a slice of an unknown length, needed at least 0"
+    if isinstance(value, Variable):
+        value = required(value, greater_equal(value, 0), (value,), Descriptor("InputError", text))
+    elif isinstance(value, int) and value < 0:
+        raise InputError(message(text.format(value)))
+    return length(value) if isinstance(value, Variable) else value  # type: ignore[no-any-return]

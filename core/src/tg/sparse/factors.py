@@ -11,7 +11,8 @@ from tg.ops.elementwise.cast import cast_variable
 from tg.ops.linalg.matrices import whether_to_raise
 from tg.ops.shape import expand_dims_at, squeeze, with_lengths
 from tg.ops.sparse_factors import SparseCholesky, SparseInverse, SparseLogDet, SparseSolve
-from tg.sparse.matrices import CSC, CSR, SparseMatrix
+from tg.sparse.making import csc, csr
+from tg.sparse.matrices import COO, CSC, CSR
 from tg.sparse.symbolic import Symbolic, of_pattern, symbolic
 from tg.types.dtypes import is_float
 from tg.variables.conversion import as_variable, promoted
@@ -95,13 +96,11 @@ def cholesky(a: Any, pattern: Symbolic | None = None, *, on_error: OnError = "ra
         >>> factor.solve([2.0, 5.0]).eval().round(6).tolist(), float(factor.logdet().eval().round(6))
         ([-0.5, 2.0], 2.079442)
     """
-    if isinstance(a, SparseMatrix) and not isinstance(a, CSR | CSC):
+    if isinstance(a, COO):
         raise InputError(message("cholesky: found a COO matrix, needed CSR or CSC", hint="a.tocsr() is one"))
     raises = whether_to_raise("cholesky", on_error)
     if not isinstance(a, CSR | CSC):
-        from tg.sparse.making import csr
-
-        a = csr(a)
+        a = csc(a) if getattr(a, "format", None) == "csc" else csr(a)
     data, places = a.values, pattern
     if places is None:
         places = symbolic(a)

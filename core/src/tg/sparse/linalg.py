@@ -18,6 +18,8 @@ from tg.ops.shape import with_lengths
 from tg.optimize.solutions import End, implicit, limit, tolerance
 from tg.sparse.factors import Factor, cholesky, slogdet
 from tg.sparse.matrices import SparseMatrix
+from tg.sparse.places import SymbolicProduct
+from tg.sparse.products import symbolic_product
 from tg.sparse.symbolic import Symbolic, symbolic
 from tg.types.dtypes import is_float
 from tg.variables.conversion import as_variable, promoted
@@ -25,7 +27,18 @@ from tg.variables.conversion import as_variable, promoted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Factor", "Solved", "Symbolic", "bicgstab", "cg", "cholesky", "slogdet", "symbolic"]
+__all__ = [
+    "Factor",
+    "Solved",
+    "Symbolic",
+    "SymbolicProduct",
+    "bicgstab",
+    "cg",
+    "cholesky",
+    "slogdet",
+    "symbolic",
+    "symbolic_product",
+]
 
 
 class Solved(NamedTuple):

@@ -1,10 +1,10 @@
-"""Sparse matrices of components, of `scipy.sparse`, and of dense arrays; of several one block diagonal one."""
+"""Sparse matrices of components, of `scipy.sparse`, and of dense arrays."""
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +16,8 @@ from tg.ops.selection import nonzero
 from tg.ops.shape import concatenate, with_lengths
 from tg.sparse.components import vector
 from tg.sparse.matrices import COO, CSC, CSR, SparseMatrix
-from tg.variables.conversion import as_variable, promoted
+from tg.variables.conversion import as_variable
 from tg.variables.structure import short
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def scipy_sparse() -> Any:
@@ -148,34 +145,12 @@ def from_dense(x: Any, size: Any = None) -> CSR:
     return CSR(values, column, pointers, columns)
 
 
-def block_diag(matrices: Sequence[Any]) -> CSR:
-    """Sparse matrices one below the other and to the right of it.
-
-    Raises:
-        InputError: there are none.
-    Source:
-        scipy.sparse.block_diag
-    Example:
-        >>> import numpy as np, tg
-        >>> a = tg.sparse.block_diag([tg.sparse.csr(np.ones((1, 2))), tg.sparse.csr(np.ones((2, 1)))])
-        >>> a.todense().eval().tolist()
-        [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]
-    """
-    parts = [m if isinstance(m, CSR) else csr(m) for m in matrices]
-    if not parts:
-        raise InputError(message("block_diag: found no matrices, needed at least one"))
-    values, dtype = promoted([m.values for m in parts])
-    indices: list[Any] = []
-    pointers: list[Any] = [as_variable(np.zeros(1, np.int64))]
-    columns: Any = 0
-    count: Any = as_variable(np.int64(0))
-    for m in parts:
-        indices.append(cast_variable(as_variable(m.indices), "int64") + as_size_variable(columns))
-        pointers.append(cast_variable(as_variable(m.indptr)[1:], "int64") + count)
-        columns = m.shape[1] if isinstance(columns, int) and columns == 0 else columns + m.shape[1]
-        count = pointers[-1][-1]
-    data = concatenate([cast_variable(v, dtype) for v in values], 0)
-    return CSR(data, concatenate(indices, 0), concatenate(pointers, 0), columns)
+def as_sparse(matrix: Any) -> SparseMatrix:
+    """A matrix of tg as it is; one of SciPy in its layout, or CSR where tg has not got that; an array as CSR."""
+    if isinstance(matrix, SparseMatrix):
+        return matrix
+    layout = getattr(matrix, "format", "csr")
+    return _converted(layout if layout in ("csc", "coo") else "csr", matrix)  # type: ignore[no-any-return]
 
 
 def to_scipy(matrix: SparseMatrix) -> Any:

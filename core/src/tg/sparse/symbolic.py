@@ -12,7 +12,7 @@ from tg.ops.assumptions import required
 from tg.ops.reduction import all as all_of
 from tg.ops.shape import with_lengths
 from tg.ops.sparse import row_numbers
-from tg.sparse.components import known
+from tg.sparse.components import arrays_of
 from tg.sparse.elimination import filled, order_of_least_degree
 from tg.sparse.matrices import CSC, CSR
 from tg.variables.conversion import as_variable
@@ -82,12 +82,12 @@ def symbolic(a: Any) -> Symbolic:
 def _components(a: Any) -> tuple[Array, Array, int]:
     """Indices and pointers of known places, and the length of the other axis."""
     if hasattr(a, "tocsr") and not isinstance(a, CSR | CSC):
-        a = a.tocsr()
-        return np.asarray(a.indices), np.asarray(a.indptr), int(a.shape[1])
+        a = a if getattr(a, "format", None) == "csc" else a.tocsr()
+        return np.asarray(a.indices), np.asarray(a.indptr), int(a.shape[a.format == "csr"])
     if not isinstance(a, CSR | CSC):
         raise InputError(message(f"symbolic: found {short(a)}, needed a CSR or CSC matrix"))
     other = a.columns if isinstance(a, CSR) else a.rows
-    parts = known(a.indices, a.indptr, other)
+    parts = arrays_of(a.indices, a.indptr, other)
     if parts is None:
         hint = "pattern= takes the pattern as an input, found beforehand of arrays"
         raise InputError(message("symbolic: found places that are variables, needed known ones", hint=hint))
@@ -108,7 +108,7 @@ def of_pattern(data: Variable, a: CSR | CSC, pattern: Symbolic) -> Variable:
         order = with_lengths(order, {-1: n}, "sparse factor: order of the pattern")
     for v in (places, halves):
         data = with_lengths(data, {-1: v.shape[0]}, "sparse factor: elements of the pattern")
-    arrays = known(a.indices, a.indptr, order, indices, pointers, places, halves)
+    arrays = arrays_of(a.indices, a.indptr, order, indices, pointers, places, halves)
     if arrays is None:
         own = row_numbers(pointers, indices.shape[0])
         is_own = all_of(_is_at(*a.coordinates(), order, indices, own, places, halves))
