@@ -13,6 +13,7 @@ from tg.backend import (
     contraction,
     creation,
     cumulative,
+    fourier,
     identity,
     indexing,
     known_shape,
@@ -182,10 +183,27 @@ def argsort(op, x):
     return rows.map_blocks(np.argsort, axis=op.axis, kind="stable", dtype=np.int64)
 
 
+def transform(op, x, *sizes):
+    """NumPy's, each row within one chunk."""
+    n, dtype, function = x.shape[-1], x.dtype, np.fft.ifft if getattr(op, "inverse", False) else np.fft.fft
+    if isinstance(op, fourier.RealFourier):
+        n, dtype, function = n // 2 + 1, x.dtype.char.upper(), np.fft.rfft
+    elif isinstance(op, fourier.InverseRealFourier):
+        n = op.length if op.length is not None else int(sizes[0])
+        dtype, function = x.dtype.char.lower(), partial(np.fft.irfft, n=n)
+    if not x.size:
+        return zeros((*x.shape[:-1], n), dtype)
+    rows = x.rechunk({x.ndim - 1: -1})
+    return rows.map_blocks(function, norm=op.norm, chunks=(*rows.chunks[:-1], (n,)), dtype=dtype)
+
+
 RULES = {
     contraction.MatMul: matmul,
     creation.Arange: arange,
     cumulative.Accumulate: accumulate,
+    fourier.Fourier: transform,
+    fourier.InverseRealFourier: transform,
+    fourier.RealFourier: transform,
     indexing.Gather: gather,
     indexing.Nonzero: nonzero,
     indexing.Scatter: scatter,
