@@ -48,6 +48,7 @@ def pages() -> dict[str, str]:
         **functions.pages(),
         **gallery.pages(),
         **names.pages(),
+        **words.pages(),
         "words.md": words.page(),
         "numpy_names.md": numpy_names.page(),
         "hooks.md": hooks.page(),

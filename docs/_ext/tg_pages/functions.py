@@ -10,6 +10,7 @@ from typing import Any
 import tg
 from tg.errors import TgError
 from tg.functions.backends import backend
+from tg.types.names import CONSTANTS
 from tg_pages.docstring import cell, entry, escaped, myst, sentence, signature, table
 
 
@@ -39,7 +40,20 @@ PARTS = {
         "Differentiation",
         ("grad", "value_and_grad", "vjp", "jvp", "jacobian", "hessian", "hvp", "check_grad"),
     ),
-    "batching": ("Batching", ("vmap", "map_over")),
+    "batching": ("Batching", ("vmap", "vectorize", "apply_along_axis", "map_over", "pipeline")),
+    "dtypes": (
+        "Dtypes",
+        (
+            "result_type",
+            "promote_types",
+            "can_cast",
+            "isdtype",
+            "iscomplexobj",
+            "isrealobj",
+            "finfo",
+            "iinfo",
+        ),
+    ),
     "modules": ("Modules", tuple(f"nn.{name}" for name in tg.nn.__all__ if is_of_modules(getattr(tg.nn, name)))),
     "structures": ("Data and structures", ("data.batches", *(f"tree.{name}" for name in tg.tree.__all__))),
     "optimizers": ("Optimizers and solvers", tuple(f"optimize.{name}" for name in tg.optimize.__all__)),
@@ -59,7 +73,7 @@ PARTS = {
     ),
     "masked": ("Masked arrays", tuple(f"masked.{name}" for name in tg.masked.__all__ if name.islower())),
     "dims": ("Named axes", tuple(f"dims.{name}" for name in tg.dims.__all__ if name.islower())),
-    "leaving": ("Leaving Python", ("save", "load", "export")),
+    "leaving": ("Leaving Python", ("save", "load", "export", "quantize_groups")),
     "looking": ("Looking inside", ("print", "to_text", "parse", "explain", "check", "bisect", "view", "created_at")),
 }
 """By file: the title and the names of a page of functions."""
@@ -77,7 +91,7 @@ CLASSES = {
 """Classes that have a page, member by member."""
 OTHERS = (
     "Constant", "TensorType", "FrozenGraph", "Op", "GradientCheck", "Explanation", "Verdict", "Verdicts",
-    "integrate.Steps",
+    "Bisection", "Mesh", "integrate.Steps",
 )  # fmt: skip
 INTRO = """# Variables, functions, gradients
 
@@ -120,6 +134,7 @@ def index(files: list[str]) -> str:
     ]
     rows += [(f"[`tg.{name}`](reference/{name.rpartition('.')[2]}.md)", text) for name, text in CLASSES.items()]
     rows += [("[Further classes](reference/classes.md)", ", ".join(f"`tg.{name}`" for name in OTHERS))]
+    rows += [("Dtypes, constants and grids", " ".join(f"`tg.{name}`" for name in (*CONSTANTS, "mgrid", "ogrid")))]
     rows += [("[Error classes](reference/errors.md)", "each is a built-in class as well")]
     tree = "\n".join(name.removesuffix(".md") for name in files)
     return INTRO + table(("subject", "names"), rows) + TREE.format(tree=tree)
