@@ -116,6 +116,19 @@ def test_a_scalar_that_decides_a_length_has_a_value() -> None:
     assert needed.results == 32
 
 
+def test_no_loop_runs_that_may_never_end() -> None:
+    """Halving 0 does not come to 1: the steps of Collatz's sequence, from a number that is not given."""
+    n, x = tg.scalar("n", dtype="int64"), tg.vector("x")
+
+    def step(k: Any) -> Any:
+        return tg.where(k % 2 == 0, k // 2, 3 * k + 1)
+
+    last = tg.while_loop(lambda k: k != 1, step, n)
+    needed = tg.check([n, x], [last, x * last], backends="perform", shapes={"x": (10,)})[0].memory
+    assert needed is not None
+    assert needed.results == 8 + 80
+
+
 def test_shapes_of_no_input_are_refused() -> None:
     x = tg.vector("x")
     with pytest.raises(tg.InputError, match="found 'y', needed an input or a named length"):

@@ -180,13 +180,14 @@ class _Walk:
         return most
 
     def _compute(self, node: Node) -> None:
-        """Integer scalars, of which lengths may be made."""
+        """Integer scalars, of which lengths may be made; no loop runs for them, as it may take as long as the call."""
         if isinstance(node.op, AxisLength):
             length = self.types[node.inputs[0]].shape[node.op.axis]
             self.numbers[node.outputs[0]] = length if type(length) is int else 0
             return
         outputs = [self.types[k] for k in node.outputs]
-        if node.op.has_effect or not all(k in self.numbers for k in node.inputs):
+        is_loop = not node.op.element_programs and any(True for _ in node.op.inner_graphs())
+        if is_loop or node.op.has_effect or not all(k in self.numbers for k in node.inputs):
             return
         if not node.inputs or not all(map(is_count, outputs)):
             return
