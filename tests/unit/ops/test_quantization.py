@@ -149,6 +149,19 @@ def test_batches_of_scales_and_of_numbers():
     same(result, np.clip(np.rint(values / scales[:, None]) + 2, -128, 127).astype(np.int8))
 
 
+def test_a_batch_of_scales_along_an_axis_and_by_blocks_of_the_same_numbers():
+    x = numbers((4, 6)).astype(float)
+    along, blocks = np.linspace(0.1, 0.3, 12).reshape(2, 6), np.linspace(0.1, 0.3, 16).reshape(2, 4, 2)
+    ours = (
+        tg.vmap(lambda s: tg.quantize(x, s, axis=1))(along),
+        tg.vmap(lambda s: tg.fake_quantize(x, s, axis=1, block=3))(blocks),
+    )
+    by_axis, by_block = tg.function([], ours)()
+    same(by_axis, np.clip(np.rint(x / along[:, None]), -128, 127).astype(np.int8))
+    wide = np.repeat(blocks, 3, axis=2)
+    np.testing.assert_allclose(by_block, np.clip(np.rint(x / wide), -128, 127) * wide, rtol=1e-15)
+
+
 @pytest.mark.parametrize(
     ("write", "error", "text"),
     [

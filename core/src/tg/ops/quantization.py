@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.choices import LevelDtype
+    from tg.types.lengths import Length
 
 
 class Levels(NamedTuple):
@@ -83,6 +84,13 @@ class _Scaled(Op):
                     raise ShapeError(message(text))
                 shape[k] = require_same(shape[k], n, lambda: what)
         return tuple(shape)
+
+    def batch(
+        self, tools: Any, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]
+    ) -> Sequence[Variable]:
+        """As of other pointwise ops, over numbers that have the batch themselves: scales never widen them."""
+        x, *scales = inputs
+        return tools.batch_default(self, size, [tools.lead(x, batched[0], size), *scales], [True, *batched[1:]])  # type: ignore[no-any-return]
 
 
 @final
