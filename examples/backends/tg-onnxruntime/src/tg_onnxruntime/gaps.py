@@ -1,10 +1,11 @@
 """What the backend does not do, one entry for each case; the conformance suite holds it to that."""
 
 from tg import NoRuleError
-from tg.backend import Gap, Nonzero, arithmetic, bitwise, loops, trigonometric
+from tg.backend import Gap, Nonzero, arithmetic, bitwise, loops, sparse_factors, trigonometric
 
 ONNX_HAS_NONE = (arithmetic.cbrt, arithmetic.hypot, arithmetic.nextafter, trigonometric.arctan2)
 SHIFTS = (bitwise.left_shift, bitwise.right_shift)
+FACTORS = (sparse_factors.SparseCholesky, sparse_factors.SparseInverse)
 FLOAT32_ONLY = ("arcsin", "arccos", "arctan", "sinh", "cosh", "arcsinh", "arccosh", "arctanh")
 
 
@@ -22,5 +23,6 @@ GAPS = (
     gap(arithmetic.power, "int32 int64", "upstream", "onnxruntime has powers of integers by way of floats"),
     *(gap(fn, None, "upstream", "ONNX shifts unsigned integers only") for fn in SHIFTS),
     *(gap(fn, None, "upstream", "ONNX has no such function") for fn in ONNX_HAS_NONE),
+    *(gap(op, None, "upstream", "ONNX factors no sparse matrices") for op in FACTORS),
     *(gap(getattr(trigonometric, fn), "float64", "upstream", "the kernel is for float32 only") for fn in FLOAT32_ONLY),
 )
