@@ -108,7 +108,7 @@ def disagreement(item: Item, differ: list[bool]) -> str | None:
     return None
 
 
-@pytest.mark.sampled(120)
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("name", sorted(items("value", "grad")))
 def test_elements_are_what_the_case_gives(name: str) -> None:
     item = items("value", "grad")[name]

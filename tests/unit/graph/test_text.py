@@ -459,6 +459,7 @@ def test_every_op_of_core_is_in_a_family_so_that_texts_may_name_it():
         "Windowed",
         "_Transform",
         "_Scaled",
+        "_OfSymmetric",
         "Sized",
         "Elementwise",
         "Attending",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from tg.graph.function_graph import freeze
-from tg.graph.nodes import Constant, Variable
+from tg.graph.nodes import Constant, Variable, apply
 from tg.graph.op import Op
 from tg.ops.contraction import MatMul
 from tg.ops.creation import zeros_like
@@ -177,8 +177,23 @@ def _need(a: TensorType, *others: TensorType) -> None:
         need_square("eigh", t)
 
 
+class _OfSymmetric(Op):
+    """An op of symmetric matrices, and of numbers that are the same for all of them: the parameters of a function."""
+
+    by_matrix = True
+    has_expansion = True
+
+    def batch(self, tools: Any, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]) -> Sequence[Variable]:
+        """The op over more matrices; its expansion where parameters depend on the element of the batch."""
+        is_matrix = [v.type.ndim - b > 0 for v, b in zip(inputs, batched, strict=True)]
+        if any(b and not m for b, m in zip(batched, is_matrix, strict=True)):
+            return tools.batch_expansion(self, size, inputs, batched)  # type: ignore[no-any-return]
+        triples = zip(inputs, batched, is_matrix, strict=True)
+        return apply(self, [tools.lead(v, b, size) if m else v for v, b, m in triples])
+
+
 @final
-class SymmetricFunction(Op):
+class SymmetricFunction(_OfSymmetric):
     """V diag(f(w)) V' of matrices a = V diag(w) V', of which the lower triangle is read.
 
     `f` is a function of an eigenvalue and of further numbers, the parameters.
@@ -191,8 +206,6 @@ class SymmetricFunction(Op):
 
     f: FrozenGraph
     raises: bool = True
-    by_matrix = True
-    has_expansion = True
     only_derives = True
 
     def infer(self, a: TensorType, *parameters: TensorType) -> tuple[TensorType, ...]:
@@ -221,7 +234,7 @@ class SymmetricFunction(Op):
 
 
 @final
-class TraceOfFunction(Op):
+class TraceOfFunction(_OfSymmetric):
     """The trace of `SymmetricFunction`, which is the sum of f over the eigenvalues.
 
     Shapes:
@@ -230,8 +243,6 @@ class TraceOfFunction(Op):
 
     f: FrozenGraph
     raises: bool = True
-    by_matrix = True
-    has_expansion = True
     only_derives = True
 
     def infer(self, a: TensorType, *parameters: TensorType) -> tuple[TensorType, ...]:
@@ -259,7 +270,7 @@ class TraceOfFunction(Op):
 
 
 @final
-class SymmetricFunctionAlong(Op):
+class SymmetricFunctionAlong(_OfSymmetric):
     """The derivative of `SymmetricFunction` along matrices h, of which the symmetric parts count.
 
     Shapes:
@@ -269,8 +280,6 @@ class SymmetricFunctionAlong(Op):
     f: FrozenGraph
     slope: FrozenGraph
     raises: bool = True
-    by_matrix = True
-    has_expansion = True
 
     def infer(self, a: TensorType, h: TensorType, *parameters: TensorType) -> tuple[TensorType, ...]:
         """The type of a."""
@@ -300,7 +309,7 @@ class SymmetricFunctionAlong(Op):
 
 
 @final
-class SymmetricFunctionTwice(Op):
+class SymmetricFunctionTwice(_OfSymmetric):
     """The second derivative of `SymmetricFunction` along two matrices; it has its own derivatives by the vectors.
 
     Shapes:
@@ -309,8 +318,6 @@ class SymmetricFunctionTwice(Op):
 
     graphs: tuple[FrozenGraph, ...]  # f, f', f''
     raises: bool = True
-    by_matrix = True
-    has_expansion = True
 
     def infer(self, a: TensorType, g: TensorType, h: TensorType, *parameters: TensorType) -> tuple[TensorType, ...]:
         """The type of a."""
