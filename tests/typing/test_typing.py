@@ -31,6 +31,7 @@ from tg.ops.signal import convolving, filters, lagged_products, resampling, smoo
 from tg.optimize import minimizers
 from tg.quantization import activations, weights
 from tg.rewrite import phases
+from tg.sparse import solving as sparse_solving
 from tg.types import choices
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ WORDS = {  # what functions check at run time, and the literals of their options
     choices.PadMode: tuple(padding.MODES),
     choices.Side: sorting.SIDES,
     choices.OnError: matrices.ON_ERROR,
+    choices.SparseStructure: sparse_solving.STRUCTURES,
     choices.QRMode: (*qr.MODES, "r"),
     choices.Triangle: spectral.TRIANGLES,
     choices.Reduction: reductions.REDUCTIONS,

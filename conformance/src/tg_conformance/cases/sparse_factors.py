@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -104,6 +105,37 @@ def of_matrices() -> Iterator[Case]:
         )
 
 
+def solution(matrix: Any, data: Any, b: Any) -> Any:
+    """The solution with values of a matrix that is not symmetric, and the gradients of the sum of its squares."""
+    x = tg.sparse.linalg.spsolve(tg.sparse.csr(matrix).with_data(data), b)
+    return x, *tg.grad(tg.sum(x**2), [data, b])
+
+
+def dense_solution(matrix: Any, data: Any, b: Any) -> Any:
+    """The same by dense linear algebra."""
+    a = sparse.csr_array((data.astype(float), matrix.indices, matrix.indptr), shape=matrix.shape)
+    x = np.linalg.solve(a.toarray(), b.astype(float))
+    db = np.linalg.solve(a.toarray().T, 2 * x)
+    row, column = a.tocoo().coords
+    return tuple(v.astype(b.dtype) for v in (x, -(db[row] * x[column]).sum(axis=-1), db))
+
+
+def of_systems() -> Iterator[Case]:
+    """Flow over a lattice and a circle of rows whose diagonal is not stored."""
+    flow = MATRICES["lattice"] + sparse.diags_array([np.full(11, 0.5), np.full(11, -0.5)], offsets=[1, -1])
+    circle = sparse.csr_array(np.roll(np.diag([2.0, 3.0, 4.0, 5.0]), 1, axis=1) + 0.5 * np.eye(4, k=-1))
+    for matrix, name in ((sparse.csr_array(flow), "a flow"), (circle, "a circle")):
+        yield Case(
+            functools.partial(solution, matrix),
+            [any_dtype(matrix.nnz, values=drawn(matrix), static=True), any_dtype(matrix.shape[0], "k", static=True)],
+            name=f"spsolve of {name}",
+            dtypes=FLOATS,
+            layouts=LAYOUTS,
+            oracle=functools.partial(dense_solution, matrix),
+            condition=lambda data, b, matrix=matrix: (30.0 * np.linalg.cond(matrix.toarray()) ** 2,) * 3,
+        )
+
+
 def by_pattern(data: Any, indices: Any, pointers: Any, *fields: Any) -> Any:
     """The log-determinant of a matrix of four rows by a pattern that comes beside it."""
     pattern = tg.sparse.linalg.Symbolic(*fields)
@@ -132,6 +164,7 @@ def of_patterns() -> Iterator[Case]:
 CASES: Final = of_family(
     FAMILY.path,
     of_matrices(),
+    of_systems(),
     of_patterns(),
     Case(
         SparseCholesky(),

@@ -20,6 +20,7 @@ from tg.sparse.factors import Factor, cholesky, slogdet
 from tg.sparse.matrices import SparseMatrix
 from tg.sparse.places import SymbolicProduct
 from tg.sparse.products import symbolic_product
+from tg.sparse.solving import spsolve
 from tg.sparse.symbolic import Symbolic, symbolic
 from tg.types.dtypes import is_float
 from tg.variables.conversion import as_variable, promoted
@@ -36,6 +37,7 @@ __all__ = [
     "cg",
     "cholesky",
     "slogdet",
+    "spsolve",
     "symbolic",
     "symbolic_product",
 ]

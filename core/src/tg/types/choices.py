@@ -61,6 +61,7 @@ __all__ = [
     "Side",
     "SignalExtension",
     "SmoothingEdge",
+    "SparseStructure",
     "SpectrogramMode",
     "SpectrumAverage",
     "SpectrumScaling",
@@ -116,6 +117,7 @@ ConvolutionMethod = Literal["auto", "direct", "fft"]
 Boundary = Literal["fill", "wrap", "symm"]
 
 OnError = Literal["raise", "nan"]
+SparseStructure = Literal["gen", "pos"]
 QRMode = Literal["reduced", "complete", "r"]
 Triangle = Literal["L", "U"]
 
