@@ -61,7 +61,7 @@ def symbolic_product(a: Any, b: Any) -> SymbolicProduct:
 def matmul(a: Any, b: Any, pattern: SymbolicProduct | None = None) -> CSR | CSC:
     """The product of two sparse matrices, sparse: `a @ b` where the pattern of the product is known.
 
-    The terms of an element are added up in the order of the elements of a. Derivatives, of any order, are by values.
+    Derivatives, of any order, are by values.
 
     Args:
         a, b: sparse matrices.

@@ -5,6 +5,7 @@ Threads share the rows of a product and of scalar products. Rows of a transpose 
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.ops import sparse as t
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tg_native.plan.values import Array, Value
 
 VECTORS: Final = 2  # of a row of the dense matrix that are worked on at once
+CHAINS: Final = 4  # sums of a row that do not wait for one another: one alone waits four cycles for each element
 EACH: Final = 8  # elements that a row is taken to have, where threads ask whether sharing is worth it
 
 
@@ -93,11 +95,17 @@ class _Rows:
         """The sum over the elements of a row; `term` adds one more."""
 
         def step(at: Index, *last: Lanes) -> list[Lanes]:
-            (total,) = self.terms.values(last)
-            return parts([term(at, total)])
+            totals = self.terms.values(last)
+            return parts([term(at + k, total) for k, total in enumerate(totals)])
 
-        (total,) = self.terms.values(self.body.fold(begin, end, 1, parts([self.terms.zero()]), step))
-        return total
+        if not self.is_vector:
+            (total,) = self.terms.values(self.body.fold(begin, end, 1, parts([self.terms.zero()]), step))
+            return total
+        whole = begin + ((end - begin).most(0) & -CHAINS)
+        sums = self.body.fold(begin, whole, CHAINS, parts([self.terms.zero() for _ in range(CHAINS)]), step)
+        first, *others = self.terms.values(sums)
+        (first,) = self.terms.values(self.body.fold(whole, end, 1, parts([first]), step))
+        return functools.reduce(self.terms.sum, [first, *others])
 
     def blocks(self, write: Callable[[Block], None]) -> None:
         """Run along a row of a dense matrix."""
