@@ -5,10 +5,10 @@ adds it up in trees of windows, which takes up to 14 times as long. With jaxlib 
 
 * a product of matrices below a sum in one kernel gives wrong rows beyond 16,384 (JAX's issue 39103);
 * a sum of an array with seven axes or more ends the process (JAX's issue 39257);
-* maxima and minima lose NaN.
+* maxima and minima lose NaN, as those of JAX itself do.
 
 So a program has its sums there if it is made of ops of which no rule multiplies matrices, all arrays have few axes, and
-its extrema are computed by a function that the library does not know.
+the NaN of what it takes extrema of are counted beside these.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 from jax import lax
 
 from tg.backend import Cast, Elementwise, Reduce, creation, indexing, shape
@@ -72,11 +73,8 @@ def in_library(function: Callable[..., Sequence[Any]]) -> Callable[..., Sequence
     return traced
 
 
-def larger(a: Any, b: Any) -> Any:
-    """The larger of two numbers, or the NaN of them, by a function that the library does not know."""
-    return lax.select(lax.bitwise_or(lax.ge(a, b), lax.ne(a, a)), a, b)
-
-
-def smaller(a: Any, b: Any) -> Any:
-    """The smaller of two numbers, or the NaN of them."""
-    return lax.select(lax.bitwise_or(lax.le(a, b), lax.ne(a, a)), a, b)
+def extremum(x: Any, start: Any, axes: Sequence[int], sign: int) -> Any:
+    """The largest or smallest of floats, or NaN where there is one: the library loses those, so they are counted."""
+    extreme = lax.reduce(x, start, lax.max if sign > 0 else lax.min, axes)
+    count = lax.reduce(lax.ne(x, x).astype(np.float32), np.float32(0), lax.add, axes)
+    return lax.select(count > 0, lax.full_like(extreme, np.nan), extreme)

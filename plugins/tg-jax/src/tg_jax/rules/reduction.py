@@ -15,7 +15,7 @@ from jax import lax
 from tg import add, logical_and, logical_or, maximum, minimum, multiply
 from tg.backend import reduction as t
 from tg_jax.rules.elementwise import arithmetic
-from tg_jax.sums import IN_LIBRARY, larger, smaller
+from tg_jax.sums import IN_LIBRARY, extremum
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,8 +50,7 @@ def reduce(op: t.Reduce, x: Any) -> Any:
         combine = arithmetic.maximum if reduction.sign > 0 else arithmetic.minimum
         return lax.reduce(x, np.asarray(start), combine, [k + x.ndim for k in op.axes])
     if IN_LIBRARY.get() and jnp.issubdtype(x.dtype, jnp.floating):
-        choose = larger if reduction.sign > 0 else smaller
-        return lax.reduce(x, np.asarray(start), choose, [k + x.ndim for k in op.axes])
+        return extremum(x, np.asarray(start), [k + x.ndim for k in op.axes], reduction.sign)
     return REDUCTIONS[op.fn](x, axis=op.axes)
 
 
