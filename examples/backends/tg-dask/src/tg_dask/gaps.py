@@ -1,4 +1,4 @@
-"""What the backend does not do, one entry for each case; the conformance suite holds it to that."""
+"""Gaps of the backend, one entry for each case; the conformance suite holds it to them."""
 
 from tg import NoRuleError
 from tg.backend import Gap, loops, sparse_factors

@@ -1,4 +1,4 @@
-"""What the backend does not do, one entry for each case; the conformance suite holds it to that."""
+"""Gaps of the backend, one entry for each case; the conformance suite holds it to them."""
 
 from tg import NoRuleError
 from tg.backend import Gap, Nonzero, arithmetic, bitwise, loops, sparse_factors, trigonometric
@@ -10,7 +10,7 @@ FLOAT32_ONLY = ("arcsin", "arccos", "arctan", "sinh", "cosh", "arcsinh", "arccos
 
 
 def gap(op, dtypes, category, reason):
-    """What is refused when a program is compiled."""
+    """A gap that compiling tells of."""
     return Gap(op, dtypes and frozenset(dtypes.split()), None, category, NoRuleError, reason)
 
 
