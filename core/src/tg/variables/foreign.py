@@ -45,10 +45,6 @@ def _has_method_that_is_true(name: str) -> Callable[[Any], bool]:
     return applies
 
 
-def _has_codes(value: Any) -> bool:
-    return hasattr(getattr(value, "cat", None), "codes")
-
-
 def _holds_times(value: Any) -> bool:
     return getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M")
 

@@ -115,17 +115,6 @@ def need_count(what: str, name: str, value: Any, least: int) -> int:
     return value
 
 
-def need_steps(what: str, points: Size, overlap: Size) -> None:
-    """Refuse an overlap of a whole segment.
-
-    Raises:
-        InputError: it is.
-    """
-    if type(overlap) is int and type(points) is int and overlap >= points:
-        text = f"{what}: noverlap: found {overlap}, needed less than the {points} points of a segment"
-        raise InputError(message(text))
-
-
 def plan_of(
     what: str,
     x: Variable,
