@@ -61,6 +61,23 @@ def test_scales_of_rows_and_columns_do_not_count() -> None:
     np.testing.assert_allclose(x, exact, rtol=1e-9)
 
 
+def test_right_sides_do_not_count_for_one_another() -> None:
+    a, exact = rotated(6), np.linspace(1, 2, 30)
+    sides = np.stack([a @ exact * 1e12, a @ exact, a @ exact * 1e-12, np.zeros(30), np.full(30, np.nan)], axis=1)
+    x = tg.sparse.linalg.spsolve(a, sides).eval()
+    np.testing.assert_allclose(x[:, :3] / [1e12, 1, 1e-12], np.tile(exact, (3, 1)).T, rtol=1e-8)
+    np.testing.assert_array_equal(x[:, 3], 0)
+    assert np.isnan(x[:, 4]).any()
+
+
+@pytest.mark.parametrize("assume_a", ["gen", "pos"])
+@pytest.mark.parametrize("backend", ["perform", "c", "numba", "jax", "torch", "mlx"])
+@pytest.mark.parametrize(("n", "sides"), [(0, (0,)), (0, (0, 2)), (3, (3, 0))])
+def test_nothing_to_solve(n: int, sides: tuple[int, ...], backend: str, assume_a: Any) -> None:
+    x = tg.sparse.linalg.spsolve(sparse.csr_array(np.eye(n)), np.ones(sides), assume_a=assume_a)
+    assert tg.function([], x, backend=backend)().shape == sides
+
+
 def test_derivatives_are_those_of_dense_algebra_to_second_order() -> None:
     a, b, weights = flow(4), np.linspace(0, 1, 16), np.linspace(1, 2, flow(4).nnz)
     data, side = tg.vector("data"), tg.vector("b")

@@ -42,7 +42,7 @@ def blocks(indices: Array, pointers: Array) -> list[Block]:
     begins = pointers.tolist()
     fronts = [
         (first, last - first, indices[begins[first] : begins[first + 1]])
-        for first, last in zip(firsts, [*firsts[1:], n], strict=True)
+        for first, last in zip(firsts, [*firsts, n][1:], strict=True)
     ]
     result = []
     for first, width, rows in fronts:

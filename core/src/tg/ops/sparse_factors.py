@@ -6,6 +6,7 @@ column begins with its diagonal, its rows ascend. `tg.sparse.linalg.cholesky` fi
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -69,7 +70,7 @@ class SparseCholesky(Op):
 
     def perform(self, a: Array, indices: Array, pointers: Array) -> tuple[Array, ...]:
         """Block by block of columns, as one front."""
-        flat = a.reshape(-1, a.shape[-1])
+        flat = _one_by_one(a, 1)
         results = [factored(v, indices, pointers) for v in flat]
         factors = np.array([v for v, _ in results], a.dtype).reshape(a.shape)
         return factors, np.array([k for _, k in results], np.int32).reshape(a.shape[:-1])
@@ -126,8 +127,8 @@ class SparseSolve(Op):
 
     def perform(self, a: Array, l: Array, indices: Array, pointers: Array, b: Array) -> tuple[Array, ...]:
         """Forward and back substitution."""
-        x = b.reshape(-1, *b.shape[-2:]).copy()
-        for factor, sides in zip(l.reshape(-1, l.shape[-1]), x, strict=True):
+        x = _one_by_one(b, 2).copy()
+        for factor, sides in zip(_one_by_one(l, 1), x, strict=True):
             substituted(factor, indices, pointers, sides)
         return (x.reshape(b.shape),)
 
@@ -241,7 +242,7 @@ class SparseInverse(Op):
 
     def perform(self, l: Array, indices: Array, pointers: Array) -> tuple[Array, ...]:
         """Block by block of columns, from the last one."""
-        return (np.array([inverse(v, indices, pointers) for v in l.reshape(-1, l.shape[-1])]).reshape(l.shape),)
+        return (np.array([inverse(v, indices, pointers) for v in _one_by_one(l, 1)]).reshape(l.shape),)
 
     def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
         """The places are those of a factor."""
@@ -270,6 +271,12 @@ def _need_factor(what: str, values: TensorType, indices: TensorType, pointers: T
         if v.dtype not in ("int32", "int64") or len(v.shape) != 1:
             raise DtypeError(message(f"{what}: found {v}, needed vectors of int32 or int64"))
     require_same(values.shape[-1], indices.shape[0], lambda: f"{what}: values and indices")
+
+
+def _one_by_one(array: Array, rank: int) -> Array:
+    """An array with one leading axis before so many of its own, which may have no elements."""
+    lead = array.ndim - rank
+    return array.reshape(math.prod(array.shape[:lead]), *array.shape[lead:])
 
 
 def _row_count(pointers: TensorType) -> Any:

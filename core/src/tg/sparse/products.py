@@ -49,7 +49,7 @@ def symbolic_product(a: Any, b: Any) -> SymbolicProduct:
         >>> tg.sparse.linalg.symbolic_product(a, a).pointers  # the element at (0, 1) has two terms
         array([0, 1, 3, 4], dtype=int32)
     """
-    matrices = _matrices("symbolic_product", a, b)
+    matrices = sparse_matrices("symbolic_product", a, b)
     with_equal(as_variable(0), [(matrices[0].shape[1], matrices[1].shape[0])], SHAPES)
     places = [m.known_places() for m in matrices]
     if places[0] is None or places[1] is None:
@@ -80,7 +80,7 @@ def matmul(a: Any, b: Any, pattern: SymbolicProduct | None = None) -> CSR | CSC:
         >>> tg.sparse.matmul(a, a).todense().eval().tolist()
         [[1.0, 8.0], [0.0, 9.0]]
     """
-    a, b = _matrices("matmul", a, b)
+    a, b = sparse_matrices("matmul", a, b)
     if pattern is None and isinstance(a, CSC) and isinstance(b, CSC):
         return matmul(b.T, a.T).T
     (x, y), dtype = promoted([a.values, b.values])
@@ -92,9 +92,14 @@ def matmul(a: Any, b: Any, pattern: SymbolicProduct | None = None) -> CSR | CSC:
         pattern = symbolic_product(a, b)
     else:
         x = _of_pattern(x, a, b, pattern)
+    return at_places(x, y, pattern, b.shape[1])
+
+
+def at_places(x: Variable, y: Variable, pattern: SymbolicProduct, columns: Any) -> CSR:
+    """The product of matrices with such elements, of which a pattern is known to be that of the product."""
     left, right, pointers = map(as_variable, pattern[:3])
     terms = SparseProduct(False)(x[left], right, pointers, expand_dims_at(y, (-1,)))
-    return CSR(squeeze(terms, -1), pattern.indices, pattern.indptr, b.shape[1])
+    return CSR(squeeze(terms, -1), pattern.indices, pattern.indptr, columns)
 
 
 def _of_pattern(x: Variable, a: SparseMatrix, b: SparseMatrix, pattern: SymbolicProduct) -> Variable:
@@ -125,7 +130,7 @@ def _of_pattern(x: Variable, a: SparseMatrix, b: SparseMatrix, pattern: Symbolic
     return required(x, fine, (), Descriptor("InputError", OTHER, OTHER_HINT))
 
 
-def _matrices(what: str, *operands: Any) -> list[Any]:
+def sparse_matrices(what: str, *operands: Any) -> list[Any]:
     """Operands as sparse matrices of tg.
 
     Raises:

@@ -10,25 +10,29 @@ from tg.errors import DtypeError, InputError, LinAlgError, OptionError, ShapeErr
 from tg.graph.checks import Descriptor
 from tg.ops.assumptions import required
 from tg.ops.control import stop_gradient
-from tg.ops.creation import full_like, zeros
+from tg.ops.creation import full, full_like, zeros
 from tg.ops.custom import custom_jvp
 from tg.ops.elementwise.arithmetic import absolute, sqrt
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import where
+from tg.ops.elementwise.comparison import isfinite, where
 from tg.ops.iteration import while_loop
 from tg.ops.linalg.matrices import whether_to_raise
+from tg.ops.reduction import all as all_of
+from tg.ops.reduction import any as any_of
 from tg.ops.reduction import max as max_of
 from tg.ops.shape import expand_dims_at, squeeze, with_lengths
 from tg.sparse.components import with_equal
 from tg.sparse.factors import Factor, cholesky
-from tg.sparse.matrices import CSR, SparseMatrix
-from tg.sparse.products import matmul
+from tg.sparse.matrices import CSR
+from tg.sparse.products import at_places, sparse_matrices, symbolic_product
+from tg.sparse.symbolic import Symbolic, symbolic
 from tg.types.dtypes import is_float
 from tg.variables.conversion import as_variable, promoted
 from tg.variables.structure import short
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.sparse.places import SymbolicProduct
     from tg.types.choices import OnError, SparseStructure
 
 STRUCTURES: Final = ("gen", "pos")
@@ -84,14 +88,20 @@ def spsolve(a: Any, b: Any, *, assume_a: SparseStructure = "gen", on_error: OnEr
         raise LinAlgError(message("spsolve: the matrix is singular: a row or a column has no element"))
     sides = side if side.type.ndim == 2 else expand_dims_at(side, (-1,))
     values, sides = (cast_variable(v, "float64") for v in (matrix.values, sides))
+    square = symbolic_product(matrix.T, matrix)
+    ones = np.ones(len(square.indices))
+    pattern = symbolic(CSR(ones, square.indices, square.indptr, places.shape[1]))
+
+    def system_of(values: Variable) -> _System:
+        return _System.of(matrix.with_data(values), square, pattern)
 
     @custom_jvp
     def solve(values: Variable, sides: Variable) -> Variable:
-        return _System.of(matrix.with_data(values)).solution(sides, on_error)  # type: ignore[no-any-return]
+        return system_of(values).solution(sides, on_error)  # type: ignore[no-any-return]
 
     def pushforward(primals: Any, tangents: Any) -> tuple[Variable, Variable]:
         (values, sides), (dvalues, dsides) = primals, tangents
-        system, near = _System.of(matrix.with_data(values)), stop_gradient(solve(values, sides))
+        system, near = system_of(values), stop_gradient(solve(values, sides))
         x = near + system.estimate(sides - system.matrix @ near)  # whose derivatives are those of the solution
         return x, system.corrected(dsides - matrix.with_data(dvalues) @ x, ENOUGH)
 
@@ -107,13 +117,8 @@ def _operands(a: Any, b: Any) -> tuple[CSR, Variable, str]:
         InputError: a is no sparse matrix.
         DtypeError, ShapeError: as `spsolve`.
     """
-    from tg.sparse.making import as_sparse
-
-    if not isinstance(a, SparseMatrix) and not hasattr(a, "tocsr"):
-        raise InputError(
-            message(f"spsolve: a: found {short(a)}, needed a sparse matrix", hint="tg.sparse.csr makes one")
-        )
-    matrix, side = as_sparse(a).tocsr(), as_variable(b)
+    (matrix,), side = sparse_matrices("spsolve", a), as_variable(b)
+    matrix = matrix.tocsr()
     if side.type.ndim not in (1, 2):
         raise ShapeError(message(f"spsolve: b: found {side.type}, needed a vector or a matrix"))
     side = with_lengths(side, {-side.type.ndim: matrix.shape[0]}, "spsolve: b")
@@ -142,20 +147,22 @@ class _System(NamedTuple):
     factor: Factor
 
     @classmethod
-    def of(cls, matrix: CSR) -> _System:
-        """The system of a matrix in float64."""
+    def of(cls, matrix: CSR, square: SymbolicProduct, pattern: Symbolic) -> _System:
+        """The system of a matrix in float64, of the places of its square and of that one's factor."""
         row, column = matrix.coordinates()
         n, values = matrix.shape[0], matrix.values
         rows = _scale(values, row, n)
         columns = _scale(values * rows[row], column, n)
-        scaled = matrix.with_data(values * rows[row] * columns[column])
-        return cls(matrix, scaled, rows, columns, cholesky(matmul(scaled.T, scaled), on_error="nan"))
+        elements = values * rows[row] * columns[column]
+        product = at_places(elements, elements, square, n)
+        factor = cholesky(product, pattern, on_error="nan")
+        return cls(
+            matrix, matrix.with_data(elements), expand_dims_at(rows, (-1,)), expand_dims_at(columns, (-1,)), factor
+        )
 
     def estimate(self, b: Any) -> Any:
         """The solution by the seminormal equations."""
-        return expand_dims_at(self.columns, (-1,)) * self.factor.solve(
-            self.scaled.T @ (expand_dims_at(self.rows, (-1,)) * b)
-        )
+        return self.columns * self.factor.solve(self.scaled.T @ (self.rows * b))
 
     def corrected(self, b: Any, times: int) -> Any:
         """The solution, corrected so many times: linear in b."""
@@ -165,22 +172,28 @@ class _System(NamedTuple):
         return x
 
     def solution(self, b: Any, on_error: str) -> Any:
-        """The solution, corrected as long as the residual falls; NaN or an error where it stays too large."""
-        x = self.estimate(b)
-        left = b - self.matrix @ x
+        """The solution, corrected as long as a residual falls; NaN or an error where one stays too large.
+
+        Right sides have a residual each, rows of equal weight.
+        """
+
+        def size(terms: Any) -> Any:
+            return max_of(self.rows * absolute(terms), axis=0, initial=0)
 
         def step(s: _Steps) -> _Steps:
             x = s.x + self.estimate(s.left)
             left = b - self.matrix @ x
-            return _Steps(x, left, max_of(absolute(left)), s.size, s.steps + 1)
+            return _Steps(x, left, size(left), s.size, s.steps + 1)
 
-        first = _Steps(x, left, max_of(absolute(left)), np.float64(np.inf), np.int64(0))
-        end = while_loop(lambda s: (s.size <= s.before / 2) & (s.size > 0) & (s.steps < MOST), step, first)
+        x = self.estimate(b)
+        left = b - self.matrix @ x
+        first = _Steps(x, left, size(left), full((b.shape[1],), np.inf, "float64"), np.int64(0))
+        end = while_loop(lambda s: any_of((s.size <= s.before / 2) & (s.size > 0)) & (s.steps < MOST), step, first)
         terms = self.matrix.with_data(absolute(self.matrix.values)) @ absolute(end.x) + absolute(b)
-        is_fine = end.size <= SMALL * max_of(terms)
+        is_fine = (end.size <= SMALL * size(terms)) | ~all_of(isfinite(b), axis=0)
         if on_error == "nan":
             return where(is_fine, end.x, np.nan)
-        return required(end.x, is_fine, (), Descriptor("LinAlgError", SINGULAR, SINGULAR_HINT))
+        return required(end.x, all_of(is_fine), (), Descriptor("LinAlgError", SINGULAR, SINGULAR_HINT))
 
 
 def _scale(values: Any, at: Any, n: Any) -> Any:
