@@ -191,7 +191,9 @@ def test_range_of_an_unknown_length(mistake):
 
 def test_an_array_of_an_unknown_shape(mistake):
     x = tg.vector("x")
-    with mistake(tg.SymbolicError, "length x.shape[-1]: its value is", "hint: tg.arange and tg.zeros take it"):
+    with mistake(
+        tg.SymbolicError, "length x.shape[-1]: its value is", "hint: tg.arange, tg.zeros and tg.fori_loop take it"
+    ):
         np.zeros(x.shape)
 
 
@@ -369,3 +371,57 @@ def test_the_gradient_of_an_integer_cost(mistake):
     cost = tg.argmax(x)
     with mistake(tg.NotDifferentiable, "int64", "needed a real floating"):
         tg.grad(cost, x)
+
+
+def test_a_loop_over_a_vector_of_unknown_length(mistake):
+    x = tg.vector("x")
+    with mistake(tg.SymbolicError, "iteration: the first length of <x : float64[?]>", "hint: tg.scan and tg.map"):
+        for _ in x:
+            pass
+
+
+def test_a_format_of_a_number(mistake):
+    x = tg.scalar("x")
+    with mistake(tg.SymbolicError, "format '.2f': <x : float64[]> has no value", "hint: x.eval("):
+        f"{x:.2f}"
+
+
+def test_a_condition_without_parentheses(mistake):
+    x = tg.vector("x")
+    with mistake(tg.DtypeError, "bitwise_and: found int, float64", "hint: Python computes & and | before < and >"):
+        tg.where(x > 0 & x < 1, x, 0)
+
+
+def test_flatten_with_the_axis_of_pytorch(mistake):
+    x = tg.tensor("x", shape=(None, 2, 3))
+    with mistake(tg.InputError, "ravel: order: found 1, needed 'C' or 'F'", "hint: x.reshape((x.shape[0], -1))"):
+        x.flatten(1)
+
+
+def test_values_in_the_place_of_a_name(mistake):
+    with mistake(tg.InputError, "tensor: name: found [1.0, 2.0], needed a string", "hint: tg.constant(value)"):
+        tg.tensor([1.0, 2.0])
+
+
+def test_labels_that_are_floats(mistake):
+    logits, labels = tg.matrix("logits"), tg.vector("labels")
+    with mistake(
+        tg.DtypeError, "cross_entropy: found float64[?], needed integers", "hint: tg.vector('labels', 'int64')"
+    ):
+        tg.nn.cross_entropy(logits, labels)
+
+
+def test_an_objective_that_is_no_scalar(mistake):
+    with mistake(tg.InputError, "minimize: f gave float64[3], needed a real scalar", "hint: tg.sum(f(p)) is a scalar"):
+        tg.optimize.minimize(lambda p: (p - 1) ** 2, np.zeros(3))
+
+
+def test_an_optimizer_without_a_loss(mistake):
+    with mistake(tg.InputError, "adamw: found no params, needed loss, params", "hint: tg.optimize.adamw(loss, params"):
+        tg.optimize.adamw(1e-3)
+
+
+def test_an_update_of_a_name(mistake):
+    w = tg.shared(1.0, "w")
+    with mistake(tg.InputError, "updates: found 'w', needed a shared variable", "hint: the variable itself is the key"):
+        tg.function([], w, updates={"w": w + 1})

@@ -33,7 +33,7 @@ def test_an_argument_of_another_rank(mistake, fine):
     x = tg.matrix("x")
     f = tg.function([x], x * 2)
     fine(f, np.ones((2, 3)), gives=np.full((2, 3), 2.0))
-    with mistake(tg.ShapeError, "input 'x'", "1 axes (shape (3,)), needed 2", "value[None] adds an axis"):
+    with mistake(tg.ShapeError, "input 'x'", "1 axis (shape (3,)), needed 2", "value[None] adds an axis"):
         f(np.ones(3))
 
 
@@ -357,7 +357,7 @@ def test_a_shared_value_of_another_rank(mistake, fine):
     weights = tg.shared(np.ones((2, 2)), "weights")
     f = tg.function([], weights + 1)
     fine(f, gives=np.full((2, 2), 2.0))
-    with mistake(tg.ShapeError, "weights", "1 axes (shape (3,)), needed 2"):
+    with mistake(tg.ShapeError, "weights", "1 axis (shape (3,)), needed 2"):
         weights.set_value(ONES)
 
 

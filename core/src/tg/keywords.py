@@ -27,6 +27,9 @@ K = TypeVar("K")
 
 NEAR: Final = 0.8  # how much of a name a guess has to share, as difflib counts: `learning_rat`
 
+OPTIMIZER: Final = (
+    "tg.optimize.{}(loss, params, learning_rate=…) gives updates for tg.function"  # Optax and PyTorch: no loss
+)
 ELSEWHERE: Final = (  # a name here, and those of NumPy, SciPy, PyTorch, JAX, Flax, Optax, PyTensor, TensorFlow, Keras
     ("axis", "dim dims axes batch_first time_major reduction_indices dimension"),
     ("axes", "dim dims axis reduction_axes normalized_shape perm permutation"),
@@ -328,7 +331,9 @@ def lacking(
         needed = [k for k, p in signature.parameters.items() if p.default is p.empty and p.kind not in REST]
         shown = [k for k in needed if k != "self"]
         if set(names) <= set(shown):
-            return InputError(message(f"{what}: found no {', '.join(names)}, needed {', '.join(shown)}"))
+            text = f"{what}: found no {', '.join(names)}, needed {', '.join(shown)}"
+            hint = OPTIMIZER.format(what) if shown == ["loss", "params"] else None
+            return InputError(message(text, hint=hint))
     return None
 
 

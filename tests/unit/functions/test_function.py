@@ -62,7 +62,7 @@ def test_a_static_length_is_checked() -> None:
     f = tg.function([x], x, backend="perform")
     with pytest.raises(tg.ShapeError, match="axis 1 has length 2, needed 3"):
         f(np.ones((4, 2)))
-    with pytest.raises(tg.ShapeError, match="found 1 axes"):
+    with pytest.raises(tg.ShapeError, match="found 1 axis"):
         f(np.ones(3))
 
 

@@ -69,7 +69,11 @@ def updates_of(updates: Mapping[Shared, Any], what: str = "function") -> tuple[l
     targets, values = [], []
     for target, value in pairs_of(updates, "updates"):
         if not isinstance(whole_of(target), Shared):
-            hint = "tg.shared(value) makes one"
+            hint = (
+                "the variable itself is the key, not its name"
+                if isinstance(target, str)
+                else "tg.shared(value) makes one"
+            )
             raise InputError(message(f"{what}: updates: found {target!r}, needed a shared variable", hint=hint))
         v = as_variable(value)
         if v.type.dtype != target.type.dtype and not can_cast_safely(v.type.dtype, target.type.dtype):

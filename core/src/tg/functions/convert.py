@@ -110,7 +110,8 @@ def _casts_unseen(source: str, target: str, *, is_weak: bool) -> bool:
 
 def _check_shape(shape: tuple[int, ...], kind: TensorType, what: str) -> None:
     if len(shape) != len(kind.shape):
-        text = f"{what}: found {len(shape)} axes (shape {shape}), needed {kind.ndim} ({kind})"
+        axes = "1 axis" if len(shape) == 1 else f"{len(shape)} axes"
+        text = f"{what}: found {axes} (shape {shape}), needed {kind.ndim} ({kind})"
         hint = "value[None] adds an axis" if len(shape) < kind.ndim else "value[0] or value.reshape(…) has fewer axes"
         raise ShapeError(message(text, hint=hint))
     for k, (n, m) in enumerate(zip(kind.shape, shape, strict=True)):

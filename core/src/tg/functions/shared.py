@@ -177,7 +177,7 @@ class Shared(Variable):
         "said": None,
     }
     _set_hint = "s.set_value(v) replaces the value, updates={s: …} at each call; s.at[index].set(v) is a new variable"
-    _value_hint = "s.get_value() is a copy of its value"
+    _value_hint = _number_hint = "s.get_value() is a copy of its value"
     if not TYPE_CHECKING:
         value, data = Elsewhere(), Elsewhere()
 

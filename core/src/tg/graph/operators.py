@@ -63,6 +63,7 @@ class Operators:
     __array_priority__ = 1000
     _set_hint: ClassVar[str] = "x.at[index].set(value) and x.at[index].add(value) say the place"
     _value_hint: ClassVar[str] = "x.eval({…}) gives a value"
+    _number_hint: ClassVar[str] = f"{_value_hint}; tg.exp and np.exp take variables, math.exp does not"
     __pandas_priority__ = 10_000  # more than a DataFrame's 4000: what pandas would do element by element is left to us
 
     if not TYPE_CHECKING:  # refusals, which a type checker tells by there being no such method
@@ -81,7 +82,7 @@ class Operators:
             self._refuse("int", "x.astype('int64') converts when it runs")
 
         def __float__(self) -> float:
-            self._refuse("float", self._value_hint)
+            self._refuse("float", self._number_hint)
 
         def __complex__(self) -> complex:
             self._refuse("complex", self._value_hint)
@@ -468,7 +469,15 @@ class Operators:
 
         They take what is not iterable for a number, and fail at something else.
         """
-        yield from [self[k] for k in range(len(self))]
+        first = self.type.shape[0]
+        if first is None:
+            hint = "tg.scan and tg.map go through its elements; a static shape=(3, …) makes it iterable"
+            error = SymbolicError(
+                message(f"iteration: the first length of {self!r} is not known", *_where(), hint=hint)
+            )
+            error.is_of_length = True
+            raise error
+        yield from [self[k] for k in range(first)]
 
     def __len__(self: Any) -> int:
         if self.type.ndim == 0:
@@ -487,6 +496,11 @@ class Operators:
     def __bool__(self) -> NoReturn:  # noqa: PLE0304  a type checker tells `if x`
         hint = "tg.where(condition, a, b) chooses when it runs; (0 < x) & (x < 1) is a condition"
         self._refuse("if, and, or, not, while", hint)
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            self._refuse(f"format {spec!r}", self._value_hint)
+        return str(self)
 
     def __contains__(self, item: object) -> bool:
         self._refuse("in", "tg.any(x == item) asks when it runs")

@@ -197,6 +197,9 @@ def ravel(x: Any, order: Order = "C") -> Variable:
     Source:
         numpy.ravel
     """
+    if str(order).isdigit():
+        hint = "x.reshape((x.shape[0], -1)) leaves the first axis as it is"
+        raise InputError(message(f"ravel: order: found {order}, needed 'C' or 'F'", hint=hint))
     return reshape(x, (-1,), order) if as_variable(x).type.ndim != 1 else as_variable(x)
 
 

@@ -114,7 +114,8 @@ def minimize(
 def _scalar(value: Any) -> Variable:
     v = given_back(value, "minimize: f")
     if v.type.ndim or not is_float(v.type.dtype):
-        raise InputError(message(f"minimize: f gave {v.type}, needed a real scalar"))
+        hint = "tg.sum(f(p)) is a scalar; tg.optimize.least_squares takes residuals" if v.type.ndim else None
+        raise InputError(message(f"minimize: f gave {v.type}, needed a real scalar", hint=hint))
     return v
 
 

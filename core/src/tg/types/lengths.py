@@ -140,7 +140,9 @@ class Length:
         raise error
 
     def __index__(self) -> int:
-        self._refuse("its value", "tg.arange and tg.zeros take it as it is; a static shape makes it an int")
+        self._refuse(
+            "its value", "tg.arange, tg.zeros and tg.fori_loop take it as it is; a static shape makes it an int"
+        )
         raise AssertionError
 
     __int__ = __float__ = __index__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tg.errors import InputError, ShapeError, message
 from tg.graph.dims import is_named
@@ -11,6 +11,7 @@ from tg.types.atoms import NamedLength
 from tg.types.lengths import Length, of_atom
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import float_name
+from tg.variables.structure import short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,9 +38,12 @@ def tensor(name: str | None = None, dtype: object = None, shape: Shape = ()) -> 
     return _input("tensor", name, dtype, shape, None)
 
 
+CONSTANT_HINT: Final = "tg.constant(value) makes a variable of a value; this makes an input"
+
+
 def _input(what: str, name: str | None, dtype: object, shape: Shape, ndim: int | None) -> Variable:
     if name is not None and not isinstance(name, str):
-        raise InputError(message(f"{what}: name: found {name!r}, needed a string"))
+        raise InputError(message(f"{what}: name: found {short(name)}, needed a string", hint=CONSTANT_HINT))
     lengths = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     for n in lengths:
         if not (n is None or is_named(n) or (type(n) is int and n >= 0)):

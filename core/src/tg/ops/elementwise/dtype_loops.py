@@ -30,6 +30,7 @@ def real_floating(kinds: tuple[Kind, ...]) -> Loop:
     return loop
 
 
+COMPARISONS: Final = "Python computes & and | before < and >: (0 < x) & (x < 1) is a condition"
 KINDS: Final = (("b", "bool"), ("iu", "integers"), ("f", "floats"), ("c", "complex numbers"))
 
 
@@ -54,7 +55,8 @@ def from_ufunc(ufunc: np.ufunc) -> Callable[[tuple[Kind, ...]], Loop]:
             loop = ufunc.resolve_dtypes((*numpy_kinds, None))
         except TypeError as error:
             names = ", ".join(k if isinstance(k, str) else k.__name__ for k in kinds)
-            raise DtypeError(message(f"found {names}, needed {_taken_by(ufunc, len(kinds))}")) from error
+            hint = COMPARISONS if ufunc in (np.bitwise_and, np.bitwise_or) else None
+            raise DtypeError(message(f"found {names}, needed {_taken_by(ufunc, len(kinds))}", hint=hint)) from error
         dtypes = [dtype_name(d) for d in loop]
         if half and all(promote("bfloat16", k) == "bfloat16" for k in kinds):
             dtypes = ["bfloat16" if d == "float32" else d for d in dtypes]

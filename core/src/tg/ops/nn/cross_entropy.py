@@ -169,7 +169,8 @@ def cross_entropy(
     if y is not None:
         if y.type.ndim == x.type.ndim - 1:
             text = f"{what}: found {labels.type}, needed integers for labels, or probabilities of the shape of {x.type}"
-            raise DtypeError(message(text))
+            hint = "tg.vector('labels', 'int64') is an input of integers; labels.astype('int64') converts"
+            raise DtypeError(message(text, hint=hint))
         y = specify_shape(y, x.shape, f"{what}: probabilities")
         return reduced(what, _of_probabilities(what, log_p, y, w, label_smoothing, k), reduction, dtype)
     return _of_labels(what, log_p, labels, w, ignore_index, k, reduction, dtype, label_smoothing)
