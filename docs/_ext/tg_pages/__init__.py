@@ -18,6 +18,9 @@ FOLDER = "generated"
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """What Sphinx calls: the pages are written before it looks for pages."""
+    from tg_pages import access
+
+    access.setup(app)
     app.connect("builder-inited", lambda app: write(pages() | pictures(), Path(app.srcdir) / FOLDER))
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
 
