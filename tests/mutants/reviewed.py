@@ -157,8 +157,8 @@ EQUIVALENT: dict[str, str] = {
     "logarithms._log_of_expm1: 1 as 2 in greater(x, 1)": ALIKE,
     "logarithms._log_of_expm1: 2 as 3 in minimum(x, 2)": BOUND,
     "logarithms._log_of_expm1: 2 as 1 in minimum(x, 2)": BOUND,
-    "logarithms._of_power: 0 as 1 in value < 0": "No number between 0 and 1 is odd.",
-    "logarithms._of_power: value < 0 as LtE": NEVER_ZERO,
+    "logarithms._log_of_power: 0 as 1 in value < 0": "No number between 0 and 1 is odd.",
+    "logarithms._log_of_power: value < 0 as LtE": NEVER_ZERO,
     "meetings._exp_and_expm1: 1 as 2 in -1": "Of the sign of a product is asked only whether it is above 0.",
     "meetings._place: stage is None or _may_close(moved, [f for f in behind if first.stage < f.stage <= last.stage])"
     " without stage is None": "What has no stage has that of neither, and no place.",

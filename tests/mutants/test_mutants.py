@@ -44,9 +44,13 @@ def verdict(function, label):
     ("function", "label", "how"),
     [
         (products._negated, "-c.data without its sign", "value"),
-        (products._quotient_of_negative, "divide(x.inputs[0], _negated(c)) with operands swapped", "value"),
-        (products._quotient_of_negative, "return divide(x.inputs[0], _negated(c)): None in its place", "fires"),
-        (products._quotient_of_negative, "0 as 1 in x.inputs[0]", "raises"),
+        (products._negative_over_constant.function, "divide(x.inputs[0], _negated(c)) with operands swapped", "value"),
+        (
+            products._negative_over_constant.function,
+            "return divide(x.inputs[0], _negated(c)): None in its place",
+            "fires",
+        ),
+        (products._negative_over_constant.function, "0 as 1 in x.inputs[0]", "raises"),
     ],
 )
 def test_a_broken_function_is_found_and_how(function, label, how):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
@@ -18,7 +19,7 @@ from tg.errors import RewriteError, message
 from tg.graph.nodes import Constant, Variable
 from tg.graph.operators import NAMESPACE
 from tg.rewrite.pattern import Matcher, term_of
-from tg.rewrite.phases import BACKEND, DIFFERENTIATE, KINDS, PHASES
+from tg.rewrite.phases import BACKEND, CANONICALIZE, DIFFERENTIATE, KINDS, PHASES
 from tg.types.dtypes import COMPLEX, DTYPES, FLOATS, INTEGERS, numpy_dtype
 from tg.types.lengths import same
 from tg.types.requirements import equal_here
@@ -151,9 +152,9 @@ class Equation(Rule):
 
 @final
 class NodeRule(Rule):
-    """A rule given as a function of a node and its results."""
+    """A rule given as a function of a node and its results, or of an op and its operands."""
 
-    __slots__ = ("_keys", "below", "example", "function")
+    __slots__ = ("_keys", "below", "example", "function", "is_of_operands")
 
     def __init__(
         self,
@@ -165,9 +166,12 @@ class NodeRule(Rule):
         function: Callable[..., Found],
         example: Callable[..., Variable | list[Variable]] | None,
         below: tuple[object, ...],
+        *,
+        is_of_operands: bool = False,
     ) -> None:
         super().__init__(name, phase, kind, why)
         self._keys, self.function, self.example, self.below = keys, function, example, below
+        self.is_of_operands = is_of_operands
 
     @property
     def keys(self) -> tuple[object, ...]:
@@ -185,7 +189,7 @@ class NodeRule(Rule):
 
     def _apply(self, node: Apply, outputs: Outputs) -> Outputs | None:
         """The replacement; a number becomes a constant of the result's dtype and shape."""
-        result = self.function(node, outputs)
+        result = self.function(node.op, *node.inputs) if self.is_of_operands else self.function(node, outputs)
         if result is None:
             return None
         if isinstance(result, tuple):
@@ -340,6 +344,66 @@ def node_rule(
             run it on.
     """
     return NodeRule(name, phase, kind, why, keys, apply, example, below)
+
+
+def rule_of(
+    *keys: object,
+    kind: str,
+    phase: str = CANONICALIZE,
+    below: tuple[object, ...] = (),
+    example: Callable[..., Variable | list[Variable]] | None = None,
+) -> Callable[[Callable[..., Found]], Rule]:
+    """Make a rule of the function `f(op, *operands)` below: `node_rule` as a decorator.
+
+    The rule has the function's name without the underscore in front, and as its reason the last paragraph of the
+    function's docstring.
+    """
+
+    def declared(function: Callable[..., Found]) -> Rule:
+        name, why = _declared(function)
+        return NodeRule(name, phase, kind, why, keys, function, example, below, is_of_operands=True)
+
+    return declared
+
+
+def rule_of_node(
+    *keys: object,
+    kind: str,
+    phase: str = CANONICALIZE,
+    below: tuple[object, ...] = (),
+    example: Callable[..., Variable | list[Variable]] | None = None,
+) -> Callable[[Callable[..., Found]], Rule]:
+    """Make a rule of the function `f(node, outputs)` below; its name and reason are those of `rule_of`."""
+
+    def declared(function: Callable[..., Found]) -> Rule:
+        name, why = _declared(function)
+        return NodeRule(name, phase, kind, why, keys, function, example, below)
+
+    return declared
+
+
+def pass_of(
+    *keys: object,
+    kind: str,
+    phase: str = CANONICALIZE,
+    example: Callable[..., Variable | list[Variable]] | None = None,
+) -> Callable[[Callable[[View], Mapping[int, Variable]]], Pass]:
+    """Make a pass of the function `f(view)` below; its name and reason are those of `rule_of`."""
+
+    def declared(function: Callable[[View], Mapping[int, Variable]]) -> Pass:
+        name, why = _declared(function)
+        return Pass(name, phase=phase, kind=kind, why=why, run=function, example=example, keys=keys)
+
+    return declared
+
+
+def _declared(function: Callable[..., Any]) -> tuple[str, str]:
+    """The name of a rule and its reason; where Python keeps no docstrings the reason is the name."""
+    name = function.__name__.removeprefix("_")
+    if function.__doc__ is None and sys.flags.optimize > 1:
+        return name, name
+    paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
+    return name, paragraphs[-1].replace("\n", " ")
 
 
 def _no_pattern(name: str, error: Exception) -> str:

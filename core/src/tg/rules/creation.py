@@ -6,28 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 from tg.graph.nodes import as_size_variable, size_value
 from tg.ops.creation import Arange
-from tg.rewrite.phases import CANONICALIZE, EXACT
-from tg.rewrite.rule import node_rule
+from tg.rewrite.phases import EXACT
+from tg.rewrite.rule import rule_of
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Variable
 
 
-def _known_length(node: Apply, outputs: Any) -> Variable | None:
-    if not node.inputs:
+@rule_of(Arange, kind=EXACT, example=lambda x: Arange(None)(as_size_variable(7)))
+def _arange_of_known_length(op: Any, *operands: Variable) -> Variable | None:
+    """A length that is known belongs into the op: equal programs are one, and backends see it."""
+    if not operands:
         return None
-    n = size_value(node.inputs[0])
+    n = size_value(operands[0])
     return Arange(n)() if isinstance(n, int) else None
 
 
-RULES = (
-    node_rule(
-        "arange_of_known_length",
-        keys=(Arange,),
-        apply=_known_length,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="A length that is known belongs into the op: equal programs are one, and backends see it.",
-        example=lambda x: Arange(None)(as_size_variable(7)),
-    ),
-)
+RULES = (_arange_of_known_length,)

@@ -14,8 +14,8 @@ from tg.graph.nodes import Constant, as_size_variable, size_value
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.indexing import Slice, read_slices
 from tg.ops.shape import BroadcastTo, Concatenate, ExpandDims, Transpose, broadcast_to
-from tg.rewrite.phases import CANONICALIZE, EXACT, SPECIALIZE
-from tg.rewrite.rule import Pass, node_rule
+from tg.rewrite.phases import EXACT, SPECIALIZE
+from tg.rewrite.rule import pass_of, rule_of, rule_of_node
 from tg.rules.shape.moved import Moved, is_repeated_along
 from tg.rules.shape.terms import entries, is_one, made_by
 from tg.types.lengths import add as add_lengths
@@ -37,22 +37,26 @@ FEW: Final = 8  # pieces that elementwise functions are applied to one by one
 LARGEST: Final = 1 << 14  # elements of a constant that is joined of several
 
 
-def _one_piece(node: Apply, outputs: Any) -> Variable | None:
-    return node.inputs[0] if len(node.inputs) == 1 else None
+@rule_of(Concatenate, kind=EXACT, example=Concatenate(-1))
+def _concatenate_one(op: Any, *operands: Variable) -> Variable | None:
+    """There is nothing to join."""
+    return operands[0] if len(operands) == 1 else None
 
 
-def _empty_pieces(node: Apply, outputs: Any) -> Variable | None:
-    op: Any = node.op
-    pieces = [v for v in node.inputs if not equal_here(v.shape[op.axis], 0)]
-    if len(pieces) == len(node.inputs):
+@rule_of(Concatenate, kind=EXACT, example=lambda x, y: Concatenate(-1)(x, Slice((0,), (0,), (1,))(y)))
+def _concatenate_empty(op: Any, *operands: Variable) -> Variable | None:
+    """A piece of no entries adds nothing."""
+    pieces = [v for v in operands if not equal_here(v.shape[op.axis], 0)]
+    if len(pieces) == len(operands):
         return None
-    return op(*pieces) if pieces else node.inputs[0]
+    return op(*pieces) if pieces else operands[0]
 
 
-def _nested(node: Apply, outputs: Any) -> Variable | None:
-    op: Any = node.op
-    pieces = [u for v in node.inputs for u in (v.inputs if made_by(v, Concatenate) == op else (v,))]
-    return op(*pieces) if len(node.inputs) < len(pieces) <= MANY else None
+@rule_of(Concatenate, kind=EXACT, below=(Concatenate,), example=lambda x, y: Concatenate(-1)(x, Concatenate(-1)(y, x)))
+def _concatenate_nested(op: Any, *operands: Variable) -> Variable | None:
+    """Every element is copied once."""
+    pieces = [u for v in operands for u in (v.inputs if made_by(v, Concatenate) == op else (v,))]
+    return op(*pieces) if len(operands) < len(pieces) <= MANY else None
 
 
 def _merged(node: Apply, merge: Merge) -> Variable | None:
@@ -65,7 +69,16 @@ def _merged(node: Apply, merge: Merge) -> Variable | None:
     return op(*pieces) if len(pieces) < len(node.inputs) else None
 
 
-def _constants(node: Apply, outputs: Any) -> Variable | None:
+@rule_of_node(
+    Concatenate,
+    kind=EXACT,
+    below=(Constant,),
+    example=lambda x: Concatenate(-1)(
+        x, Constant(np.ones((4, 2), x.type.numpy_dtype)), Constant(np.zeros((4, 1), x.type.numpy_dtype))
+    ),
+)
+def _concatenate_constants(node: Apply, outputs: Any) -> Variable | None:
+    """Neighbouring constants are one."""
     return _merged(node, _joined_constants)
 
 
@@ -75,7 +88,14 @@ def _joined_constants(a: Variable, b: Variable, axis: int) -> Variable | None:
     return Constant(np.concatenate([a.data, b.data], axis))
 
 
-def _fills(node: Apply, outputs: Any) -> Variable | None:
+@rule_of_node(
+    Concatenate,
+    kind=EXACT,
+    below=(BroadcastTo,),
+    example=lambda x: Concatenate(-3)(x[None], broadcast_to(x, (2, *x.shape)), broadcast_to(x, (3, *x.shape))),
+)
+def _concatenate_fills(node: Apply, outputs: Any) -> Variable | None:
+    """Neighbouring pieces that repeat one value are one."""
     return _merged(node, _joined_fills)
 
 
@@ -92,7 +112,9 @@ def _joined_fills(a: Variable, b: Variable, axis: int) -> Variable | None:
     return first.repeated(lengths)
 
 
-def _slices(node: Apply, outputs: Any) -> Variable | None:
+@rule_of_node(Concatenate, kind=EXACT, below=(Slice,), example=lambda x: Concatenate(-1)(*_two_parts(x)))
+def _concatenate_slices(node: Apply, outputs: Any) -> Variable | None:
+    """Neighbouring slices of one array are one, and all of them are the array."""
     return _merged(node, _joined_slices)
 
 
@@ -157,18 +179,30 @@ def _repeats(v: Variable, axis: int) -> bool:
     return is_repeated_along(v, axis) and not is_one(v.shape[axis])
 
 
-def _moved(node: Apply, outputs: Any) -> Variable | None:
-    """Pieces that one expand_dims or transpose has made are joined before it."""
-    op: Any = node.op
-    first, *others = (Moved.of(v, ExpandDims, Transpose, most=1) for v in node.inputs)
+@rule_of(
+    Concatenate,
+    kind=EXACT,
+    below=(ExpandDims, Transpose),
+    example=lambda x, y: Concatenate(-1)(Transpose((-1, -2))(x), Transpose((-1, -2))(y)),
+)
+def _concatenate_moved(op: Any, *operands: Variable) -> Variable | None:
+    """Pieces that one expand_dims or transpose has made are joined before it.
+
+    One movement in place of one for each piece.
+    """
+    first, *others = (Moved.of(v, ExpandDims, Transpose, most=1) for v in operands)
     axis, below = first.source(op.axis), first.together(*others)
     if axis is None or below is None or not first.is_moved:
         return None
     return below.again(lambda pieces: Concatenate(axis)(*pieces))  # type: ignore[no-any-return]
 
 
-def _cut_alike(view: View) -> dict[int, Variable]:
-    """Elementwise functions of arrays that are joined of pieces of the same lengths, and that nothing else reads."""
+@pass_of(Concatenate, phase=SPECIALIZE, kind=EXACT, example=lambda x, y: Concatenate(-1)(x, y) * Concatenate(-1)(y, x))
+def _elementwise_of_pieces(view: View) -> dict[int, Variable]:
+    """Elementwise functions of arrays that are joined of pieces of the same lengths, and that nothing else reads.
+
+    Arrays that are cut at the same places are joined once, after what is done to their elements.
+    """
     replacements: dict[int, Variable] = {}
     for node in view.applies:
         if type(node.op) is Elementwise:
@@ -204,86 +238,13 @@ def _two_parts(x: Variable) -> tuple[Variable, Variable]:
 
 
 RULES = (
-    node_rule(
-        "concatenate_one",
-        keys=(Concatenate,),
-        apply=_one_piece,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="There is nothing to join.",
-        example=Concatenate(-1),
-    ),
-    node_rule(
-        "concatenate_empty",
-        keys=(Concatenate,),
-        apply=_empty_pieces,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="A piece of no entries adds nothing.",
-        example=lambda x, y: Concatenate(-1)(x, Slice((0,), (0,), (1,))(y)),
-    ),
-    node_rule(
-        "concatenate_nested",
-        keys=(Concatenate,),
-        below=(Concatenate,),
-        apply=_nested,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Every element is copied once.",
-        example=lambda x, y: Concatenate(-1)(x, Concatenate(-1)(y, x)),
-    ),
-    node_rule(
-        "concatenate_constants",
-        keys=(Concatenate,),
-        below=(Constant,),
-        apply=_constants,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Neighbouring constants are one.",
-        example=lambda x: Concatenate(-1)(
-            x, Constant(np.ones((4, 2), x.type.numpy_dtype)), Constant(np.zeros((4, 1), x.type.numpy_dtype))
-        ),
-    ),
-    node_rule(
-        "concatenate_fills",
-        keys=(Concatenate,),
-        below=(BroadcastTo,),
-        apply=_fills,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Neighbouring pieces that repeat one value are one.",
-        example=lambda x: Concatenate(-3)(x[None], broadcast_to(x, (2, *x.shape)), broadcast_to(x, (3, *x.shape))),
-    ),
-    node_rule(
-        "concatenate_slices",
-        keys=(Concatenate,),
-        below=(Slice,),
-        apply=_slices,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Neighbouring slices of one array are one, and all of them are the array.",
-        example=lambda x: Concatenate(-1)(*_two_parts(x)),
-    ),
-    node_rule(
-        "concatenate_moved",
-        keys=(Concatenate,),
-        below=(ExpandDims, Transpose),
-        apply=_moved,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="One movement in place of one for each piece.",
-        example=lambda x, y: Concatenate(-1)(Transpose((-1, -2))(x), Transpose((-1, -2))(y)),
-    ),
+    _concatenate_one,
+    _concatenate_empty,
+    _concatenate_nested,
+    _concatenate_constants,
+    _concatenate_fills,
+    _concatenate_slices,
+    _concatenate_moved,
 )
 
-PASSES = (
-    Pass(
-        "elementwise_of_pieces",
-        keys=(Concatenate,),
-        phase=SPECIALIZE,
-        kind=EXACT,
-        why="Arrays that are cut at the same places are joined once, after what is done to their elements.",
-        run=_cut_alike,
-        example=lambda x, y: Concatenate(-1)(x, y) * Concatenate(-1)(y, x),
-    ),
-)
+PASSES = (_elementwise_of_pieces,)

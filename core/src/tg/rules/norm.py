@@ -36,7 +36,7 @@ from tg.ops.reduction import Reduce, reduce_sum
 from tg.ops.shape_ops import ExpandDims, Squeeze
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import DIFFERENTIATE, EXACT, REASSOCIATES
-from tg.rewrite.rule import node_rule
+from tg.rewrite.rule import rule_of, rule_of_node
 from tg.rules.shape.moved import Moved
 from tg.types.dtypes import float_limits, is_complex, is_float, numpy_dtype
 
@@ -90,16 +90,24 @@ def _signed(x: Variable) -> Variable:
     return x.inputs[0] if is_made_by(x, absolute) and x.inputs[0].type.dtype == x.type.dtype else x
 
 
-def _of_even(node: Apply, outputs: Any) -> Variable | None:
-    """f(|x|) as f(x) for an even function f."""
-    operands = [*map(_signed, node.inputs)]
-    if all(a is b for a, b in zip(operands, node.inputs, strict=True)):
+@rule_of(Norm, radius, hypot, cos, cosh, phase=DIFFERENTIATE, kind=EXACT, example=lambda x: cosh(absolute(x)))
+def _even_function_of_absolute(op: Any, *inputs: Variable) -> Variable | None:
+    """f(|x|) as f(x) for an even function f.
+
+    The slope of |x| at 0 is a convention, and an even function has none there.
+    """
+    operands = [*map(_signed, inputs)]
+    if all(a is b for a, b in zip(operands, inputs, strict=True)):
         return None
-    return node.op(*operands)  # type: ignore[no-any-return]
+    return op(*operands)  # type: ignore[no-any-return]
 
 
-def _of_root(node: Apply, outputs: Any) -> Variable | None:
-    """sqrt(sum(x**2)) as a norm, sqrt(x**2 + y**2) as a radius, sqrt(x**2) as |x|."""
+@rule_of_node(*ROOTS, phase=DIFFERENTIATE, kind=REASSOCIATES, example=lambda x: sqrt(reduce_sum(square(x), (-1,))))
+def _norm_from_root(node: Apply, outputs: Any) -> Variable | None:
+    """sqrt(sum(x**2)) as a norm, sqrt(x**2 + y**2) as a radius, sqrt(x**2) as |x|.
+
+    The slope of a root at 0 is infinite, that of a norm is 0 by convention.
+    """
     total = _under_root(node)
     if total is None:
         return None
@@ -148,8 +156,17 @@ def _sum_of_squares(x: Variable) -> Variable | None:
     return length.again(lambda v: reduce_sum(_square(v.inputs[0]), op.axes)) if op else None
 
 
-def _of_square(node: Apply, outputs: Any) -> Variable | None:
-    """|x|**2, norm(x)**2 and even powers of them."""
+@rule_of_node(
+    square,
+    power,
+    multiply,
+    phase=DIFFERENTIATE,
+    kind=REASSOCIATES,
+    below=(absolute, flat_root, radius, hypot, Norm, ExpandDims),
+    example=lambda x: square(absolute(x)),
+)
+def _square_of_norm(node: Apply, outputs: Any) -> Variable | None:
+    """|x|**2, norm(x)**2 and even powers of them. The square of a norm is smooth at 0, where the norm is not."""
     x = node.inputs[0]
     if not is_float(x.type.dtype):
         return None
@@ -165,9 +182,14 @@ def _of_square(node: Apply, outputs: Any) -> Variable | None:
     return total if total is None or exponent == 2 else power(total, exponent / 2)
 
 
-def _of_power(node: Apply, outputs: Any) -> Variable | None:
-    """|x|**y with a number y > 1, and the power y > 2 of a length; x of x**1."""
-    x, y = node.inputs
+@rule_of(
+    power, phase=DIFFERENTIATE, kind=REASSOCIATES, example=lambda x: power(absolute(x), np.array(3, x.type.numpy_dtype))
+)
+def _power_of_absolute(op: Any, x: Variable, y: Variable) -> Variable | None:
+    """|x|**y with a number y > 1, and the power y > 2 of a length; x of x**1.
+
+    The slope of |x| at 0 is a convention, but that of |x|**3 a limit.
+    """
     number = _number(y)
     if number is None or not is_float(x.type.dtype):
         return None
@@ -180,8 +202,20 @@ def _of_power(node: Apply, outputs: Any) -> Variable | None:
     return None if total is None else radial_power(x, total, y)
 
 
-def _power_of_inner(node: Apply, outputs: Any) -> Variable | None:
-    """sqrt(x)**n for n >= 2, as it is below 0; (x**c)**n of a root x**c of a sum of powers for c n >= 1; (1 / x)**c."""
+@rule_of_node(
+    power,
+    square,
+    multiply,
+    phase=DIFFERENTIATE,
+    kind=REASSOCIATES,
+    below=(sqrt, flat_power, reciprocal, divide),
+    example=lambda x: square(sqrt(x)),
+)
+def _power_of_inner_power(node: Apply, outputs: Any) -> Variable | None:
+    """sqrt(x)**n for n >= 2, as it is below 0; (x**c)**n of a root x**c of a sum of powers for c n >= 1; (1 / x)**c.
+
+    The slope of a root at 0 is infinite, that of its square is not.
+    """
     x = node.inputs[0]
     if not is_float(x.type.dtype) or x.apply is None or (node.key is multiply and not _is_same(x, node.inputs[1])):
         return None
@@ -202,8 +236,18 @@ def _power_of_inner(node: Apply, outputs: Any) -> Variable | None:
     return None
 
 
-def _of_matern(node: Apply, outputs: Any) -> Variable | None:
-    """(1 + r) * exp(-r) and (1 + r + r**2 / 3) * exp(-r) for a multiple r of a length, with a factor or without."""
+@rule_of_node(
+    multiply,
+    phase=DIFFERENTIATE,
+    kind=REASSOCIATES,
+    below=(exp,),
+    example=lambda x: (1 + absolute(x)) * exp(-absolute(x)),
+)
+def _matern_from_product(node: Apply, outputs: Any) -> Variable | None:
+    """(1 + r) * exp(-r) and (1 + r + r**2 / 3) * exp(-r) for a multiple r of a length, with a factor or without.
+
+    The slopes of its factors at 0 are conventions, that of the product by the square of r is a limit.
+    """
     if not is_float(node.types[0].dtype):
         return None
     for rest, decay in (node.inputs, node.inputs[::-1]):
@@ -292,61 +336,10 @@ def _is_same(a: Variable, b: Variable, depth: int = 4) -> bool:
 
 
 FORMS = (
-    node_rule(
-        "norm_from_root",
-        keys=ROOTS,
-        apply=_of_root,
-        phase=DIFFERENTIATE,
-        kind=REASSOCIATES,
-        why="The slope of a root at 0 is infinite, that of a norm is 0 by convention.",
-        example=lambda x: sqrt(reduce_sum(square(x), (-1,))),
-    ),
-    node_rule(
-        "even_function_of_absolute",
-        keys=(Norm, radius, hypot, cos, cosh),
-        apply=_of_even,
-        phase=DIFFERENTIATE,
-        kind=EXACT,
-        why="The slope of |x| at 0 is a convention, and an even function has none there.",
-        example=lambda x: cosh(absolute(x)),
-    ),
-    node_rule(
-        "square_of_norm",
-        keys=(square, power, multiply),
-        apply=_of_square,
-        phase=DIFFERENTIATE,
-        kind=REASSOCIATES,
-        why="The square of a norm is smooth at 0, where the norm is not.",
-        example=lambda x: square(absolute(x)),
-        below=(absolute, flat_root, radius, hypot, Norm, ExpandDims),
-    ),
-    node_rule(
-        "power_of_absolute",
-        keys=(power,),
-        apply=_of_power,
-        phase=DIFFERENTIATE,
-        kind=REASSOCIATES,
-        why="The slope of |x| at 0 is a convention, but that of |x|**3 a limit.",
-        example=lambda x: power(absolute(x), np.array(3, x.type.numpy_dtype)),
-    ),
-    node_rule(
-        "power_of_inner_power",
-        keys=(power, square, multiply),
-        apply=_power_of_inner,
-        phase=DIFFERENTIATE,
-        kind=REASSOCIATES,
-        why="The slope of a root at 0 is infinite, that of its square is not.",
-        example=lambda x: square(sqrt(x)),
-        below=(sqrt, flat_power, reciprocal, divide),
-    ),
-    node_rule(
-        "matern_from_product",
-        keys=(multiply,),
-        apply=_of_matern,
-        phase=DIFFERENTIATE,
-        kind=REASSOCIATES,
-        why="The slopes of its factors at 0 are conventions, that of the product by the square of r is a limit.",
-        example=lambda x: (1 + absolute(x)) * exp(-absolute(x)),
-        below=(exp,),
-    ),
+    _norm_from_root,
+    _even_function_of_absolute,
+    _square_of_norm,
+    _power_of_absolute,
+    _power_of_inner_power,
+    _matern_from_product,
 )

@@ -17,8 +17,8 @@ from tg.ops.shape import ExpandDims, axis_length, broadcast_to, expand_dims_at
 from tg.ops.sized_ops import BroadcastTo
 from tg.ops.softmax import LogSoftmax, LogSumExp, Softmax, WeightedLogSumExp, log_softmax
 from tg.rewrite.pattern import is_made_by
-from tg.rewrite.phases import CANONICALIZE, DIFFERENTIATE, REASSOCIATES, STABILIZE
-from tg.rewrite.rule import node_rule
+from tg.rewrite.phases import DIFFERENTIATE, REASSOCIATES, STABILIZE
+from tg.rewrite.rule import rule_of, rule_of_node
 from tg.rules.elementwise.arithmetic import is_not_negative
 from tg.rules.elementwise.arithmetic.trees import is_shaped_like
 from tg.rules.elementwise.exponential.terms import aligned_sum_of_exp, share_of_sum, sum_of_exp
@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 FACTORS: Final = 4  # beside an exponential over the sum of all
 
 
-def _logsumexp(node: Apply, outputs: Any) -> Variable | None:
-    total = Moved.of(node.inputs[0], *MOVED).then(sum_of_exp)
+@rule_of(log, phase=STABILIZE, kind=REASSOCIATES, below=(Reduce, *MOVED), example=lambda x: log(_sum(exp(x))))
+def _logsumexp_from_log(op: Any, *operands: Variable) -> Variable | None:
+    """exp(x) overflows and vanishes where log(sum(exp(x))) does not."""
+    total = Moved.of(operands[0], *MOVED).then(sum_of_exp)
     return None if total is None else total.again(_log_of)
 
 
@@ -45,12 +47,14 @@ def _log_of(total: SumOfExp) -> Variable:
     return LogSumExp(total.axes)(total.x)  # type: ignore[no-any-return]
 
 
-def _logsumexp_of_multiple(node: Apply, outputs: Any) -> Variable | None:
+@rule_of(log, phase=STABILIZE, kind=REASSOCIATES, below=(multiply, divide), example=lambda x: log(_sum(exp(x)) / 4))
+def _logsumexp_from_log_of_multiple(op: Any, y: Variable) -> Variable | None:
     """log(sum(exp(x)) * c) or log(sum(exp(x)) / c) for a scalar c, or several numbers.
 
     It is NaN for a negative one, but where the sum is 0: that is -0.0 then.
+
+    exp(x) overflows and vanishes where the logarithm of the mean of exponentials does not.
     """
-    (y,) = node.inputs
     v, c = y.inputs
     total = Moved.of(v, ExpandDims).then(sum_of_exp)
     if total is None or not (c.type.ndim == 0 or isinstance(c, Constant)):
@@ -67,15 +71,20 @@ def _logsumexp_of_multiple(node: Apply, outputs: Any) -> Variable | None:
     return where(greater(c, 0), scaled, log(multiply(one, c) if is_product else divide(one, c)))
 
 
-def _softplus_of_logsumexp(node: Apply, outputs: Any) -> Variable | None:
-    """log1p(sum(exp(x)))."""
-    total = Moved.of(node.inputs[0], ExpandDims).then(sum_of_exp)
+@rule_of(log1p, phase=STABILIZE, kind=REASSOCIATES, below=(Reduce, ExpandDims), example=lambda x: log1p(_sum(exp(x))))
+def _softplus_of_logsumexp(op: Any, *operands: Variable) -> Variable | None:
+    """log1p(sum(exp(x))). exp(x) overflows where log(1 + sum(exp(x))) does not."""
+    total = Moved.of(operands[0], ExpandDims).then(sum_of_exp)
     return None if total is None else softplus(total.again(_log_of))
 
 
-def _weighted_mean(node: Apply, outputs: Any) -> Variable | None:
-    """sum(w * exp(x)) / sum(exp(x)) as sum(w * softmax(x))."""
-    above, below = (Moved.of(v, ExpandDims) for v in node.inputs)
+@rule_of(divide, kind=REASSOCIATES, below=(Reduce, ExpandDims), example=lambda w, x: _sum(w * exp(x)) / _sum(exp(x)))
+def _mean_weighted_by_softmax(op: Any, *operands: Variable) -> Variable | None:
+    """sum(w * exp(x)) / sum(exp(x)) as sum(w * softmax(x)).
+
+    inf / inf is NaN once exp(x) overflows; its gradient is to be that of the sum.
+    """
+    above, below = (Moved.of(v, ExpandDims) for v in operands)
     both = above.together(below)
     mean = None if both is None else both.then(lambda pair: _mean_of(*pair))
     return None if mean is None else mean.here()
@@ -104,15 +113,27 @@ def _nan_of_nothing(mean: Variable, total: SumOfExp) -> Variable:
     return divide(mean, cast_variable(count, mean.type.dtype))
 
 
-def _log_softmax(node: Apply, outputs: Any) -> Variable | None:
-    y = Moved.of(node.inputs[0], *MOVED)
+@rule_of(log, phase=STABILIZE, kind=REASSOCIATES, below=(Softmax, *MOVED), example=lambda x: log(Softmax(-1)(x)))
+def _log_of_softmax(op: Any, *operands: Variable) -> Variable | None:
+    """A softmax vanishes where its logarithm does not."""
+    y = Moved.of(operands[0], *MOVED)
     op = y.made_by(Softmax)
     return y.again(lambda share: log_softmax(share.inputs[0], op.axis)) if op else None
 
 
-def _log_of_quotient_of_exps(node: Apply, outputs: Any) -> Variable | None:
-    """log(exp(z)) where z is x - logsumexp(x), as the softmax over several axes is written."""
-    powers = node.inputs[0]
+@rule_of(
+    log,
+    phase=STABILIZE,
+    kind=REASSOCIATES,
+    below=(exp,),
+    example=lambda x: log(exp(x - _kept(LogSumExp((-2, -1))(x), -2, -1))),
+)
+def _log_of_softmax_over_axes(op: Any, *operands: Variable) -> Variable | None:
+    """log(exp(z)) where z is x - logsumexp(x), as the softmax over several axes is written.
+
+    A softmax vanishes where its logarithm does not.
+    """
+    powers = operands[0]
     if not is_made_by(powers.inputs[0], subtract):
         return None
     x, below = powers.inputs[0].inputs
@@ -131,10 +152,12 @@ def _is_plain_number(c: Variable) -> bool:
     return isinstance(c, Constant) and c.data.size == 1 and bool(np.isfinite(c.data).all())
 
 
-def _softmax_of_shifted(node: Apply, outputs: Any) -> Variable | None:
-    """Softmax(x + c), and Softmax(x - m) or Softmax(x + m) where m is the maximum or the logsumexp of x."""
-    op: Any = node.op
-    (y,) = node.inputs
+@rule_of(Softmax, kind=REASSOCIATES, below=(add, subtract), example=lambda x: Softmax(-1)(x + 3))
+def _softmax_of_shifted(op: Any, y: Variable) -> Variable | None:
+    """Softmax(x + c), and Softmax(x - m) or Softmax(x + m) where m is the maximum or the logsumexp of x.
+
+    A softmax does not see what is added along its axis, and takes out the maximum itself.
+    """
     if not is_float(y.type.dtype):
         return None
     x, m = y.inputs
@@ -153,10 +176,9 @@ def _is_logsumexp(m: Variable, x: Variable, axes: tuple[int, ...]) -> bool:
     return bool(op) and op.axes == axes and total.inputs[0] is x  # type: ignore[union-attr]
 
 
-def _logsumexp_of_shifted(node: Apply, outputs: Any) -> Variable | None:
-    """LogSumExp(x + c) as LogSumExp(x) + c for a number c."""
-    op: Any = node.op
-    (y,) = node.inputs
+@rule_of(LogSumExp, kind=REASSOCIATES, below=(add, subtract), example=lambda x: LogSumExp((-1,))(x + 3))
+def _logsumexp_of_shifted(op: Any, y: Variable) -> Variable | None:
+    """LogSumExp(x + c) as LogSumExp(x) + c for a number c. One sum in place of one for each element."""
     if not is_float(y.type.dtype):
         return None
     x, c = y.inputs
@@ -166,9 +188,16 @@ def _logsumexp_of_shifted(node: Apply, outputs: Any) -> Variable | None:
     return y.apply.op(op(x), Constant(c.data.reshape(())))  # type: ignore[attr-defined, no-any-return]
 
 
-def _shifted_back(node: Apply, outputs: Any) -> Variable | None:
-    """LogSumExp(x - m) + m where m is the maximum of x."""
-    for v, m in (node.inputs, node.inputs[::-1]):
+@rule_of(
+    add,
+    phase=STABILIZE,
+    kind=REASSOCIATES,
+    below=(LogSumExp, ExpandDims),
+    example=lambda x: LogSumExp((-1,))(x - _kept(_top(x))) + _top(x),
+)
+def _logsumexp_shifted_back(op: Any, *operands: Variable) -> Variable | None:
+    """LogSumExp(x - m) + m where m is the maximum of x. The maximum is taken out by the op itself."""
+    for v, m in (operands, operands[::-1]):
         total = Moved.of(v, ExpandDims)
         both = total.together(Moved.of(m, ExpandDims)) if total.made_by(LogSumExp) else None
         whole = None if both is None else both.then(lambda pair: _whole_of(*pair))
@@ -188,10 +217,18 @@ def _whole_of(total: Variable, top: Variable) -> Variable | None:
     return op(x)  # type: ignore[no-any-return]
 
 
-def _of_weights(node: Apply, outputs: Any) -> Variable | None:
-    """LogSumExp(log(w) + x), and LogSumExp(log(w))."""
-    op: Any = node.op
-    (y,) = node.inputs
+@rule_of(
+    LogSumExp,
+    phase=DIFFERENTIATE,
+    kind=REASSOCIATES,
+    below=(add, log, *MOVED),
+    example=lambda w, x: LogSumExp((-1,))(log(w) + x),
+)
+def _weighted_logsumexp(op: Any, y: Variable) -> Variable | None:
+    """LogSumExp(log(w) + x), and LogSumExp(log(w)).
+
+    log(w) has no slope at a weight of 0, where log(sum(w * exp(x))) has one.
+    """
     if not is_float(y.type.dtype):
         return None
     weights = Moved.of(y, *MOVED).then(lambda v: v.inputs[0] if is_made_by(v, log) else None)
@@ -206,10 +243,9 @@ def _of_weights(node: Apply, outputs: Any) -> Variable | None:
     return None
 
 
-def _weighted_share(node: Apply, outputs: Any) -> Variable | None:
-    """Softmax(log(w) + x) as a product with w."""
-    op: Any = node.op
-    (y,) = node.inputs
+@rule_of(Softmax, phase=DIFFERENTIATE, kind=REASSOCIATES, below=(add,), example=lambda w, x: Softmax(-1)(log(w) + x))
+def _weighted_softmax(op: Any, y: Variable) -> Variable | None:
+    """Softmax(log(w) + x) as a product with w. log(w) has no slope at a weight of 0, where the share has one."""
     if not is_float(y.type.dtype) or not is_made_by(y, add):
         return None
     for a, x in (y.inputs, y.inputs[::-1]):
@@ -221,8 +257,16 @@ def _weighted_share(node: Apply, outputs: Any) -> Variable | None:
     return None
 
 
-def _log_softmax_whole(node: Apply, outputs: Any) -> Variable | None:
-    """log(Softmax(x)), and x - logsumexp(x)."""
+@rule_of_node(
+    log,
+    subtract,
+    phase=DIFFERENTIATE,
+    kind=REASSOCIATES,
+    below=(Softmax, ExpandDims, BroadcastTo),
+    example=lambda x: log(Softmax(-1)(x)),
+)
+def _log_softmax_from_log(node: Apply, outputs: Any) -> Variable | None:
+    """log(Softmax(x)), and x - logsumexp(x). A softmax vanishes where its logarithm does not."""
     x = node.inputs[0]
     if node.key is log:
         op = made_by(x, Softmax)
@@ -235,9 +279,11 @@ def _log_softmax_whole(node: Apply, outputs: Any) -> Variable | None:
     return LogSoftmax(op.axes[0])(x)  # type: ignore[no-any-return]
 
 
-def _share(node: Apply, outputs: Any) -> Variable | None:
-    """exp(x) / sum(exp(x)), also where the exponentials have factors."""
-    above, below = node.inputs
+@rule_of(
+    divide, phase=STABILIZE, kind=REASSOCIATES, below=(exp, multiply), example=lambda x: exp(x) / _kept(_sum(exp(x)))
+)
+def _softmax_from_quotient(op: Any, above: Variable, below: Variable) -> Variable | None:
+    """exp(x) / sum(exp(x)), also where the exponentials have factors. inf / inf is NaN once exp(x) overflows."""
     if not is_float(above.type.dtype):
         return None
     factors: list[Variable] = []
@@ -270,141 +316,20 @@ def _kept(x: Variable, *axes: int) -> Variable:
 
 
 RULES = (
-    node_rule(
-        "softmax_from_quotient",
-        keys=(divide,),
-        apply=_share,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="inf / inf is NaN once exp(x) overflows.",
-        example=lambda x: exp(x) / _kept(_sum(exp(x))),
-        below=(exp, multiply),
-    ),
-    node_rule(
-        "logsumexp_from_log",
-        keys=(log,),
-        apply=_logsumexp,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="exp(x) overflows and vanishes where log(sum(exp(x))) does not.",
-        example=lambda x: log(_sum(exp(x))),
-        below=(Reduce, *MOVED),
-    ),
-    node_rule(
-        "logsumexp_from_log_of_multiple",
-        keys=(log,),
-        apply=_logsumexp_of_multiple,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="exp(x) overflows and vanishes where the logarithm of the mean of exponentials does not.",
-        example=lambda x: log(_sum(exp(x)) / 4),
-        below=(multiply, divide),
-    ),
-    node_rule(
-        "softplus_of_logsumexp",
-        keys=(log1p,),
-        apply=_softplus_of_logsumexp,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="exp(x) overflows where log(1 + sum(exp(x))) does not.",
-        example=lambda x: log1p(_sum(exp(x))),
-        below=(Reduce, ExpandDims),
-    ),
-    node_rule(
-        "mean_weighted_by_softmax",
-        keys=(divide,),
-        apply=_weighted_mean,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="inf / inf is NaN once exp(x) overflows; its gradient is to be that of the sum.",
-        example=lambda w, x: _sum(w * exp(x)) / _sum(exp(x)),
-        below=(Reduce, ExpandDims),
-    ),
-    node_rule(
-        "log_of_softmax",
-        keys=(log,),
-        apply=_log_softmax,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="A softmax vanishes where its logarithm does not.",
-        example=lambda x: log(Softmax(-1)(x)),
-        below=(Softmax, *MOVED),
-    ),
-    node_rule(
-        "log_of_softmax_over_axes",
-        keys=(log,),
-        apply=_log_of_quotient_of_exps,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="A softmax vanishes where its logarithm does not.",
-        example=lambda x: log(exp(x - _kept(LogSumExp((-2, -1))(x), -2, -1))),
-        below=(exp,),
-    ),
-    node_rule(
-        "softmax_of_shifted",
-        keys=(Softmax,),
-        apply=_softmax_of_shifted,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="A softmax does not see what is added along its axis, and takes out the maximum itself.",
-        example=lambda x: Softmax(-1)(x + 3),
-        below=(add, subtract),
-    ),
-    node_rule(
-        "logsumexp_of_shifted",
-        keys=(LogSumExp,),
-        apply=_logsumexp_of_shifted,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="One sum in place of one for each element.",
-        example=lambda x: LogSumExp((-1,))(x + 3),
-        below=(add, subtract),
-    ),
-    node_rule(
-        "logsumexp_shifted_back",
-        keys=(add,),
-        apply=_shifted_back,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="The maximum is taken out by the op itself.",
-        example=lambda x: LogSumExp((-1,))(x - _kept(_top(x))) + _top(x),
-        below=(LogSumExp, ExpandDims),
-    ),
+    _softmax_from_quotient,
+    _logsumexp_from_log,
+    _logsumexp_from_log_of_multiple,
+    _softplus_of_logsumexp,
+    _mean_weighted_by_softmax,
+    _log_of_softmax,
+    _log_of_softmax_over_axes,
+    _softmax_of_shifted,
+    _logsumexp_of_shifted,
+    _logsumexp_shifted_back,
 )
 
 
-FORMS = (
-    node_rule(
-        "log_softmax_from_log",
-        keys=(log, subtract),
-        apply=_log_softmax_whole,
-        phase=DIFFERENTIATE,
-        kind=REASSOCIATES,
-        why="A softmax vanishes where its logarithm does not.",
-        example=lambda x: log(Softmax(-1)(x)),
-        below=(Softmax, ExpandDims, BroadcastTo),
-    ),
-    node_rule(
-        "weighted_softmax",
-        keys=(Softmax,),
-        apply=_weighted_share,
-        phase=DIFFERENTIATE,
-        kind=REASSOCIATES,
-        why="log(w) has no slope at a weight of 0, where the share has one.",
-        example=lambda w, x: Softmax(-1)(log(w) + x),
-        below=(add,),
-    ),
-    node_rule(
-        "weighted_logsumexp",
-        keys=(LogSumExp,),
-        apply=_of_weights,
-        phase=DIFFERENTIATE,
-        kind=REASSOCIATES,
-        why="log(w) has no slope at a weight of 0, where log(sum(w * exp(x))) has one.",
-        example=lambda w, x: LogSumExp((-1,))(log(w) + x),
-        below=(add, log, *MOVED),
-    ),
-)
+FORMS = (_log_softmax_from_log, _weighted_softmax, _weighted_logsumexp)
 
 
 def _top(x: Variable) -> Variable:

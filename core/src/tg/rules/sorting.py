@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from tg.ops.creation import iota
 from tg.ops.shape import broadcast_to, expand_dims_at
 from tg.ops.sorting import ArgSort, Sort
-from tg.rewrite.phases import CANONICALIZE, EXACT
-from tg.rewrite.rule import node_rule
+from tg.rewrite.phases import EXACT
+from tg.rewrite.rule import rule_of
 from tg.rules.shape import made_by
 from tg.rules.shape.moved import is_repeated_along
 
@@ -23,24 +23,13 @@ def _in_order(node: Apply, outputs: Any) -> Variable | None:
     return x if x.type.shape[op.axis] in (0, 1) or made_by(x, Sort) == op or is_repeated_along(x, op.axis) else None
 
 
-def _positions(node: Apply, outputs: Any) -> Variable | None:
-    """0, 1, 2, ... where a stable sort moves nothing."""
-    op: Any = node.op
-    (x,) = node.inputs
+@rule_of(ArgSort, kind=EXACT, example=lambda x: ArgSort(-1)(expand_dims_at(x, (-1,))))
+def _positions_in_order(op: Any, x: Variable) -> Variable | None:
+    """0, 1, 2, ... where a stable sort moves nothing. A stable sort of what is in order moves nothing."""
     if x.type.shape[op.axis] not in (0, 1) and made_by(x, Sort) != Sort(op.axis) and not is_repeated_along(x, op.axis):
         return None
     places = expand_dims_at(iota(x.shape[op.axis]), tuple(range(op.axis + 1, 0)))
     return broadcast_to(places, x.shape)
 
 
-RULES = (
-    node_rule(
-        "positions_in_order",
-        keys=(ArgSort,),
-        apply=_positions,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="A stable sort of what is in order moves nothing.",
-        example=lambda x: ArgSort(-1)(expand_dims_at(x, (-1,))),
-    ),
-)
+RULES = (_positions_in_order,)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tg.graph.nodes import Apply
 from tg.ops.contraction import MatMul
-from tg.rewrite.phases import CANONICALIZE, REASSOCIATES
-from tg.rewrite.rule import Pass
+from tg.rewrite.phases import REASSOCIATES
+from tg.rewrite.rule import pass_of
 from tg.rules.contraction.products import matmul
 from tg.rules.shape import made_by
 
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 LONGEST: Final = 25  # lengths of a chain of which the best order is searched for, at a cost of the cube
 
 
-def _ordered(view: View) -> dict[int, Variable]:
+@pass_of(MatMul, kind=REASSOCIATES, example=lambda x, y: matmul(matmul(x, y), x[:, :1]))
+def _matmul_in_order(view: View) -> dict[int, Variable]:
+    """The cost of a product of several matrices depends on the order of the products."""
     replacements: dict[int, Variable] = {}
     inner: set[int] = set()
     for node in reversed(view.applies):
@@ -144,14 +146,4 @@ def _multiplied(matrices: Sequence[Variable], steps: Sequence[Step]) -> Variable
     return parts[0, len(matrices)]
 
 
-PASSES = (
-    Pass(
-        "matmul_in_order",
-        phase=CANONICALIZE,
-        keys=(MatMul,),
-        kind=REASSOCIATES,
-        why="The cost of a product of several matrices depends on the order of the products.",
-        run=_ordered,
-        example=lambda x, y: matmul(matmul(x, y), x[:, :1]),
-    ),
-)
+PASSES = (_matmul_in_order,)

@@ -11,7 +11,7 @@ from tg.ops.indexing import Gather
 from tg.ops.reduction import Reduce
 from tg.ops.shape import ExpandDims, Squeeze, Transpose, expand_dims_at, reshape
 from tg.rewrite.phases import CANONICALIZE, REASSOCIATES, SPECIALIZE
-from tg.rewrite.rule import Pass, node_rule
+from tg.rewrite.rule import Pass, rule_of
 from tg.rules.contraction.products import SWAP, matmul, swapped, unless_empty
 from tg.rules.reduction.axes import without
 from tg.rules.shape import made_by
@@ -147,10 +147,18 @@ def _is_swapped(v: Variable) -> bool:
     return bool(op) and op.axes == SWAP
 
 
-def _product_of_tables(node: Apply, outputs: Any) -> Variable | None:
-    """A sum over axes of products of two arrays, each with axes that the other has not, is a matrix product."""
-    op: Any = node.op
-    (z,) = node.inputs
+@rule_of(
+    Reduce,
+    phase=SPECIALIZE,
+    kind=REASSOCIATES,
+    below=(multiply,),
+    example=lambda x, y: Reduce(add, (-2,))(expand_dims_at(x, (-1,)) * expand_dims_at(y, (-3,))),
+)
+def _matmul_of_tables(op: Any, z: Variable) -> Variable | None:
+    """A sum over axes of products of two arrays, each with axes that the other has not, is a matrix product.
+
+    The table of all products, larger than both operands and the result, is not made.
+    """
     if op.fn is not add or z.type.dtype == BOOL:
         return None
     x, y = z.inputs
@@ -185,18 +193,7 @@ def _matrices(x: Variable, batch: list[int], rows: list[int], columns: list[int]
     return reshape(moved, (*lengths[0], product(tuple(lengths[1])), product(tuple(lengths[2]))))
 
 
-RULES = (
-    node_rule(
-        "matmul_of_tables",
-        keys=(Reduce,),
-        apply=_product_of_tables,
-        phase=SPECIALIZE,
-        kind=REASSOCIATES,
-        why="The table of all products, larger than both operands and the result, is not made.",
-        below=(multiply,),
-        example=lambda x, y: Reduce(add, (-2,))(expand_dims_at(x, (-1,)) * expand_dims_at(y, (-3,))),
-    ),
-)
+RULES = (_matmul_of_tables,)
 
 PASSES = (
     Pass(

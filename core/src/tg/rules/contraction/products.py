@@ -19,7 +19,7 @@ from tg.ops.reduction import Reduce
 from tg.ops.shape import BroadcastTo, ExpandDims, Squeeze, Transpose, broadcast_to, expand_dims_at, reshape
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO, SPECIALIZE
-from tg.rewrite.rule import node_rule
+from tg.rewrite.rule import node_rule, rule_of, rule_of_node
 from tg.rules.elementwise.arithmetic import is_finite, is_scalar_constant
 from tg.rules.elementwise.arithmetic.scalars import exact, is_in_range
 from tg.rules.shape import made_by
@@ -54,16 +54,25 @@ def unless_empty(x: Variable, n: int | Length) -> Variable:
     return where(greater(as_size_variable(n), 0), x, numpy_dtype(x.type.dtype).type(0))
 
 
-def _over_one(node: Apply, outputs: Any) -> Variable | None:
-    x, y = node.inputs
+@rule_of(
+    MatMul,
+    phase=SPECIALIZE,
+    kind=SIGNED_ZERO,
+    example=lambda x, y: MatMul()(expand_dims_at(x, (-1,)), expand_dims_at(y, (-2,))),
+)
+def _matmul_over_one(op: Any, x: Variable, y: Variable) -> Variable | None:
+    """A sum of one product is the product, which fuses with what surrounds it."""
     if is_complex(x.type.dtype) or 1 not in (x.type.shape[-1], y.type.shape[-2]):
         return None  # complex products round differently when they are summed
     return multiply(x, y)
 
 
-def _of_single_rows(node: Apply, outputs: Any) -> Variable | None:
-    """Many products of a row and a column: sums of products over the last axis."""
-    x, y = node.inputs
+@rule_of(MatMul, kind=REASSOCIATES, example=lambda x, y: MatMul()(expand_dims_at(x, (-2,)), expand_dims_at(y, (-1,))))
+def _matmul_of_single_rows(op: Any, x: Variable, y: Variable) -> Variable | None:
+    """Many products of a row and a column: sums of products over the last axis.
+
+    Many products of a row and a column are one loop, which fuses with what surrounds it.
+    """
     lead = x.type.shape[:-2]
     if x.type.dtype == BOOL or x.type.shape[-2] != 1 or y.type.shape[-1] != 1:
         return None
@@ -72,9 +81,18 @@ def _of_single_rows(node: Apply, outputs: Any) -> Variable | None:
     return expand_dims_at(Reduce(add, (-1,))(multiply(Squeeze((-2,))(x), Squeeze((-1,))(y))), (-2, -1))
 
 
-def _of_one_matrix(node: Apply, outputs: Any) -> Variable | None:
-    """Many matrices times a single one: all their rows at once. A single one times many vectors: likewise."""
-    x, y = node.inputs
+@rule_of(
+    MatMul,
+    phase=SPECIALIZE,
+    kind=REASSOCIATES,
+    below=(ExpandDims,),
+    example=lambda x, y: MatMul()(broadcast_to(x, (3, *x.shape)) + 0 * y, expand_dims_at(y, (-3,))),
+)
+def _matmul_of_one_matrix(op: Any, x: Variable, y: Variable) -> Variable | None:
+    """Many matrices times a single one: all their rows at once. A single one times many vectors: likewise.
+
+    One large product in place of many small ones.
+    """
     lead = tuple(range(-x.type.ndim, -2))
     first, second = ([n == 1 for n in v.type.shape[:-2]] for v in (x, y))
     if all(second) and not all(first) and not Moved.of(x, Transpose).is_moved:
@@ -87,9 +105,14 @@ def _of_one_matrix(node: Apply, outputs: Any) -> Variable | None:
     return None
 
 
-def _of_repeated(node: Apply, outputs: Any) -> Variable | None:
-    """The product with an operand that repeats: computed once, or a multiple of a sum, and then repeated."""
-    x, y = node.inputs
+@rule_of(
+    MatMul, kind=REASSOCIATES, below=(BroadcastTo,), example=lambda x, y: MatMul()(broadcast_to(x[:1, :1], x.shape), y)
+)
+def _matmul_of_repeated(op: Any, x: Variable, y: Variable) -> Variable | None:
+    """The product with an operand that repeats: computed once, or a multiple of a sum, and then repeated.
+
+    Equal rows have equal products, and a row of one number sums what it multiplies.
+    """
     if x.type.dtype == BOOL:
         return None
     if Moved.of(x, BroadcastTo).is_moved:
@@ -120,15 +143,20 @@ def _repeated_right(x: Variable, y: Variable) -> Variable | None:
     return broadcast_to(value, _product_shape(x, y))
 
 
-def _of_negatives(node: Apply, outputs: Any) -> Variable | None:
-    x, y = node.inputs
+@rule_of(MatMul, kind=EXACT, below=(negative,), example=lambda x, y: MatMul()(-x, -y))
+def _matmul_of_negatives(op: Any, x: Variable, y: Variable) -> Variable | None:
+    """The signs cancel."""
     if is_made_by(x, negative) and is_made_by(y, negative):
         return matmul(x.inputs[0], y.inputs[0])
     return None
 
 
-def _of_multiples(node: Apply, outputs: Any) -> Variable | None:
-    """(x * a) @ (y * b) is (x @ y) * (a * b); a single factor leaves an array that is larger than the result."""
+@rule_of_node(MatMul, kind=REASSOCIATES, below=(multiply,), example=lambda x, y: MatMul()(x * 2, y * 3))
+def _matmul_of_multiples(node: Apply, outputs: Any) -> Variable | None:
+    """(x * a) @ (y * b) is (x @ y) * (a * b); a single factor leaves an array that is larger than the result.
+
+    One factor in place of two, or on the smaller array.
+    """
     parts = [_scaled(v) for v in node.inputs]
     x, y = (v if part is None else part[0] for v, part in zip(node.inputs, parts, strict=True))
     factors = [part[1] for part in parts if part is not None]
@@ -268,62 +296,10 @@ RULES = (
         "A diagonal scales rows or columns.",
         lambda x: diag(x[0] * 2),
     ),
-    node_rule(
-        "matmul_over_one",
-        keys=(MatMul,),
-        apply=_over_one,
-        phase=SPECIALIZE,
-        kind=SIGNED_ZERO,
-        why="A sum of one product is the product, which fuses with what surrounds it.",
-        example=lambda x, y: MatMul()(expand_dims_at(x, (-1,)), expand_dims_at(y, (-2,))),
-    ),
-    node_rule(
-        "matmul_of_single_rows",
-        keys=(MatMul,),
-        apply=_of_single_rows,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="Many products of a row and a column are one loop, which fuses with what surrounds it.",
-        example=lambda x, y: MatMul()(expand_dims_at(x, (-2,)), expand_dims_at(y, (-1,))),
-    ),
-    node_rule(
-        "matmul_of_one_matrix",
-        keys=(MatMul,),
-        apply=_of_one_matrix,
-        phase=SPECIALIZE,
-        kind=REASSOCIATES,
-        why="One large product in place of many small ones.",
-        below=(ExpandDims,),
-        example=lambda x, y: MatMul()(broadcast_to(x, (3, *x.shape)) + 0 * y, expand_dims_at(y, (-3,))),
-    ),
-    node_rule(
-        "matmul_of_negatives",
-        keys=(MatMul,),
-        apply=_of_negatives,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The signs cancel.",
-        below=(negative,),
-        example=lambda x, y: MatMul()(-x, -y),
-    ),
-    node_rule(
-        "matmul_of_multiples",
-        keys=(MatMul,),
-        apply=_of_multiples,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="One factor in place of two, or on the smaller array.",
-        below=(multiply,),
-        example=lambda x, y: MatMul()(x * 2, y * 3),
-    ),
-    node_rule(
-        "matmul_of_repeated",
-        keys=(MatMul,),
-        apply=_of_repeated,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="Equal rows have equal products, and a row of one number sums what it multiplies.",
-        below=(BroadcastTo,),
-        example=lambda x, y: MatMul()(broadcast_to(x[:1, :1], x.shape), y),
-    ),
+    _matmul_over_one,
+    _matmul_of_single_rows,
+    _matmul_of_one_matrix,
+    _matmul_of_negatives,
+    _matmul_of_multiples,
+    _matmul_of_repeated,
 )

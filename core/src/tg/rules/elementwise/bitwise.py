@@ -20,13 +20,13 @@ from tg.ops.elementwise.bitwise import (
 from tg.ops.elementwise.cast import Cast
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT
-from tg.rewrite.rule import INTEGER, equations, node_rule
+from tg.rewrite.rule import INTEGER, equations, rule_of
 from tg.rules.elementwise.arithmetic import is_scalar_constant
 from tg.rules.elementwise.arithmetic.scalars import constant, exact
 from tg.types.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Variable
 
 MASKS: Final = (bitwise_and, bitwise_or, bitwise_xor)
 SHIFTS: Final = (left_shift, right_shift)
@@ -41,10 +41,14 @@ EQUATIONS: Final[tuple[tuple[str, Any, Any, str], ...]] = (
 )
 
 
-def _merged_masks(node: Apply, outputs: Any) -> Variable | None:
-    """(x & 6) & 3 as x & 2, and so for the others."""
-    op: Any = node.op
-    inner, c = node.inputs
+@rule_of(
+    *MASKS,
+    kind=EXACT,
+    below=MASKS,
+    example=lambda x: bitwise_and(bitwise_and(Cast("int32")(x), np.int32(6)), np.int32(3)),
+)
+def _bits_of_two_masks(op: Any, inner: Variable, c: Variable) -> Variable | None:
+    """(x & 6) & 3 as x & 2, and so for the others. Two masks are one."""
     if not is_made_by(inner, op.fn):
         return None
     x, b = inner.inputs
@@ -54,10 +58,17 @@ def _merged_masks(node: Apply, outputs: Any) -> Variable | None:
     return op(x, Constant(np.asarray(value)))  # type: ignore[no-any-return]
 
 
-def _merged_shifts(node: Apply, outputs: Any) -> Any:
-    """(x << 2) << 3 as x << 5; (x >> 2) << 2 and, of unsigned x, (x << 2) >> 2 as masks."""
-    op: Any = node.op
-    y, c = node.inputs
+@rule_of(
+    *SHIFTS,
+    kind=EXACT,
+    below=SHIFTS,
+    example=lambda x: left_shift(right_shift(Cast("int8")(x), np.int8(3)), np.int8(3)),
+)
+def _shifts_of_two_counts(op: Any, y: Variable, c: Variable) -> Any:
+    """(x << 2) << 3 as x << 5; (x >> 2) << 2 and, of unsigned x, (x << 2) >> 2 as masks.
+
+    Two shifts are one; there and back they are a mask.
+    """
     outer = exact(c)
     if outer is None:
         return None
@@ -77,24 +88,6 @@ def _merged_shifts(node: Apply, outputs: Any) -> Any:
 
 RULES = (
     *equations(CANONICALIZE, EXACT, EQUATIONS, dtypes=INTEGER),
-    node_rule(
-        "bits_of_two_masks",
-        keys=MASKS,
-        apply=_merged_masks,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Two masks are one.",
-        example=lambda x: bitwise_and(bitwise_and(Cast("int32")(x), np.int32(6)), np.int32(3)),
-        below=MASKS,
-    ),
-    node_rule(
-        "shifts_of_two_counts",
-        keys=SHIFTS,
-        apply=_merged_shifts,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Two shifts are one; there and back they are a mask.",
-        example=lambda x: left_shift(right_shift(Cast("int8")(x), np.int8(3)), np.int8(3)),
-        below=SHIFTS,
-    ),
+    _bits_of_two_masks,
+    _shifts_of_two_counts,
 )

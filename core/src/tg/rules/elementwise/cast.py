@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.ops.elementwise.cast import Cast, cast_variable
-from tg.rewrite.phases import CANONICALIZE, EXACT
-from tg.rewrite.rule import node_rule
+from tg.rewrite.phases import EXACT
+from tg.rewrite.rule import rule_of_node
 from tg.types.dtypes import is_complex, is_float, is_inexact, is_integer, is_unsigned, numpy_dtype
 
 if TYPE_CHECKING:
@@ -18,7 +18,9 @@ LARGEST_EXPONENT: Final = {
 }  # fmt: skip
 
 
-def _through_wider(node: Apply, outputs: Any) -> Variable | None:
+@rule_of_node(Cast, kind=EXACT, below=(Cast,), example=lambda x: Cast("float16")(Cast("float64")(x)))
+def _cast_through_wider(node: Apply, outputs: Any) -> Variable | None:
+    """A dtype that holds every value of the first adds nothing on the way to the second."""
     (y,) = node.inputs
     (x,) = y.inputs
     source, middle, target = x.type.dtype, y.type.dtype, outputs[0].type.dtype
@@ -61,15 +63,4 @@ def _bits(dtype: str) -> int:
     return numpy_dtype(dtype).itemsize * 8 - (0 if is_unsigned(dtype) else 1)
 
 
-RULES = (
-    node_rule(
-        "cast_through_wider",
-        keys=(Cast,),
-        apply=_through_wider,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="A dtype that holds every value of the first adds nothing on the way to the second.",
-        example=lambda x: Cast("float16")(Cast("float64")(x)),
-        below=(Cast,),
-    ),
-)
+RULES = (_cast_through_wider,)

@@ -8,7 +8,7 @@ from tg.ops.elementwise.arithmetic import absolute, hypot, square
 from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.complex import complex, conjugate, imag, real
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES
-from tg.rewrite.rule import node_rule, rule
+from tg.rewrite.rule import rule, rule_of_node
 from tg.types.dtypes import COMPLEX, is_complex
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ def _real_operand(z: Variable) -> Variable | None:
     return None if is_complex(x.type.dtype) else x
 
 
+@rule_of_node(real, kind=EXACT, below=(Cast,), example=lambda x: real(Cast("complex128")(x)))
 def _real_of_real(node: Apply, outputs: Any) -> Variable | None:
+    """A number that was real is its real part."""
     x = _real_operand(node.inputs[0])
     return None if x is None else cast_variable(x, outputs[0].type.dtype)
 
@@ -73,14 +75,5 @@ RULES = (
         why="The number need not be put together.",
         dtypes=PARTS,
     ),
-    node_rule(
-        "real_of_real",
-        keys=(real,),
-        apply=_real_of_real,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="A number that was real is its real part.",
-        example=lambda x: real(Cast("complex128")(x)),
-        below=(Cast,),
-    ),
+    _real_of_real,
 )

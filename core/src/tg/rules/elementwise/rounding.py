@@ -6,28 +6,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tg.graph.facts import holds
 from tg.ops.elementwise.rounding import ceil, floor, rint, trunc
-from tg.rewrite.phases import CANONICALIZE, EXACT
-from tg.rewrite.rule import node_rule
+from tg.rewrite.phases import EXACT
+from tg.rewrite.rule import rule_of
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Variable
 
 ROUNDING: Final = (floor, ceil, trunc, rint)
 
 
-def _of_whole(node: Apply, outputs: Any) -> Variable | None:
-    (x,) = node.inputs
+@rule_of(*ROUNDING, kind=EXACT, example=lambda x: floor(rint(x)))
+def _round_whole(op: Any, x: Variable) -> Variable | None:
+    """A whole number stays: it has been rounded, or was an integer."""
     return x if holds(x, "whole") else None
 
 
-RULES = (
-    node_rule(
-        "round_whole",
-        keys=ROUNDING,
-        apply=_of_whole,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="What has been rounded, or was an integer, is whole.",
-        example=lambda x: floor(rint(x)),
-    ),
-)
+RULES = (_round_whole,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import is_
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,16 +26,13 @@ from tg.ops.indexing import Nonzero, Slice, WrapIndex, split_starts
 from tg.ops.reduction import ArgReduce, Reduce
 from tg.ops.shape import AxisLength, BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, Transpose
 from tg.ops.sorting import ArgSort, SearchSorted
-from tg.rewrite.phases import CANONICALIZE, EXACT, SPECIALIZE
-from tg.rewrite.rule import node_rule
+from tg.rewrite.phases import EXACT, SPECIALIZE
+from tg.rewrite.rule import rule_of
 from tg.rules.indexing.bounds import at_most, interval
 from tg.rules.indexing.windows import made_by
 from tg.types import lengths
 from tg.types.lengths import LONGEST
 from tg.types.requirements import equal_here
-
-if TYPE_CHECKING:
-    from tg.graph.nodes import Apply
 
 BOUNDED = (
     AxisLength, Arange, WrapIndex, Nonzero, ArgReduce, ArgSort, SearchSorted, Reduce, Cast, Constant, BroadcastTo,
@@ -44,18 +41,28 @@ BOUNDED = (
 )  # fmt: skip
 
 
-def _unwrapped(node: Apply, outputs: Any) -> Variable | None:
-    i, n = node.inputs
+@rule_of(
+    WrapIndex,
+    kind=EXACT,
+    below=BOUNDED,
+    example=lambda x: cast_variable(WrapIndex("raise")(iota(x.shape[0]), Constant(np.array(4))), x.dtype),
+)
+def _index_inside(op: Any, i: Variable, n: Variable) -> Variable | None:
+    """An index that is known to lie in its axis is what it is."""
     low, high = interval(i)
     if low is None or high is None or not at_most(0, low):
         return None
     return cast_variable(i, "int64") if at_most(lengths.add(high, 1), size_value(n)) else None
 
 
-def _compared(node: Apply, outputs: Any) -> bool | None:
-    """A comparison of integers that their bounds decide."""
-    a, b = node.inputs
-    op: Any = node.op
+@rule_of(
+    less, less_equal, greater, greater_equal, kind=EXACT, below=BOUNDED, example=lambda x: where(iota(4) + 1 > 0, x, -x)
+)
+def _comparison_by_bounds(op: Any, a: Variable, b: Variable) -> bool | None:
+    """A comparison of integers that their bounds decide.
+
+    Numbers of which it is known where they lie need not be compared: checks of indices go.
+    """
     if op.fn in (greater, greater_equal):
         a, b = b, a
     slack = 1 if op.fn in (less, greater) else 0
@@ -67,10 +74,18 @@ def _compared(node: Apply, outputs: Any) -> bool | None:
     return None
 
 
-def _known_start(node: Apply, outputs: Any) -> Variable | None:
-    """A slice clamps its start as `WrapIndex` does: a constant index needs no op of its own."""
-    op: Any = node.op
-    x, *rest = node.inputs
+@rule_of(
+    Slice,
+    phase=SPECIALIZE,
+    kind=EXACT,
+    below=(WrapIndex,),
+    example=lambda x: Slice((None, 0), (1, 4), (1, 1))(x, WrapIndex("raise")(Constant(np.array(-1)), _first_length(x))),
+)
+def _slice_at_constant(op: Any, x: Variable, *rest: Variable) -> Variable | None:
+    """A slice clamps its start as `WrapIndex` does: a constant index needs no op of its own.
+
+    A slice clamps its start itself.
+    """
     operands = iter(rest)
     indices = [next(operands) if start is None else start for start in op.starts]
     places = list(map(_constant_place, indices, x.shape[x.type.ndim - len(indices) :]))
@@ -95,40 +110,7 @@ def _constant_place(start: int | Variable, n: Any) -> int | Variable:
     return k if k >= 0 else subtract(length, -k)
 
 
-RULES = (
-    node_rule(
-        "index_inside",
-        keys=(WrapIndex,),
-        apply=_unwrapped,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="An index that is known to lie in its axis is what it is.",
-        example=lambda x: cast_variable(WrapIndex("raise")(iota(x.shape[0]), Constant(np.array(4))), x.dtype),
-        below=BOUNDED,
-    ),
-    node_rule(
-        "comparison_by_bounds",
-        keys=(less, less_equal, greater, greater_equal),
-        apply=_compared,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Numbers of which it is known where they lie need not be compared: checks of indices go.",
-        example=lambda x: where(iota(4) + 1 > 0, x, -x),
-        below=BOUNDED,
-    ),
-    node_rule(
-        "slice_at_constant",
-        keys=(Slice,),
-        apply=_known_start,
-        phase=SPECIALIZE,
-        kind=EXACT,
-        why="A slice clamps its start itself.",
-        example=lambda x: Slice((None, 0), (1, 4), (1, 1))(
-            x, WrapIndex("raise")(Constant(np.array(-1)), _first_length(x))
-        ),
-        below=(WrapIndex,),
-    ),
-)
+RULES = (_index_inside, _comparison_by_bounds, _slice_at_constant)
 
 
 def _first_length(x: Variable) -> Variable:

@@ -20,8 +20,8 @@ from tg.ops.shape import (
     moveaxis,
     reshape,
 )
-from tg.rewrite.phases import CANONICALIZE, EXACT
-from tg.rewrite.rule import node_rule
+from tg.rewrite.phases import EXACT
+from tg.rewrite.rule import rule_of, rule_of_node
 from tg.rules.indexing.bounds import VERY_MANY, is_unique
 from tg.rules.indexing.windows import Window, canonical, made_by, read, window_of_index
 from tg.rules.shape.moved import Moved
@@ -40,8 +40,14 @@ def _lies_inside(i: Variable, n: Any) -> bool:
     return wrap is not None and wrap.mode in ("raise", "clip")
 
 
-def _one_position(node: Apply, outputs: Any) -> Variable | None:
-    """A slice of each axis, which is dropped; repeated, if the position is."""
+@rule_of_node(
+    Gather, kind=EXACT, example=lambda x: Gather((-2, -1))(x, Constant(np.array([2])), Constant(np.array([1])))
+)
+def _gather_of_one_position(node: Apply, outputs: Any) -> Variable | None:
+    """A slice of each axis, which is dropped; repeated, if the position is.
+
+    One position is a slice, which is pushed further and copies nothing.
+    """
     (y,) = outputs
     op: Any = node.op
     x, *indices = node.inputs
@@ -64,10 +70,12 @@ def _single(i: Variable) -> Variable | None:
     return None if one is None else reshape(one, ())
 
 
-def _steps(node: Apply, outputs: Any) -> Variable | None:
-    """Evenly spaced positions along one axis are a slice, whose axis then goes to the front."""
-    op: Any = node.op
-    x, *indices = node.inputs
+@rule_of(Gather, kind=EXACT, example=lambda x: Gather((-1,))(x, iota(2) * 2))
+def _gather_of_steps(op: Any, x: Variable, *indices: Variable) -> Variable | None:
+    """Evenly spaced positions along one axis are a slice, whose axis then goes to the front.
+
+    Evenly spaced positions are a slice, which is read without looking up places.
+    """
     if len(op.axes) != 1:
         return None
     (axis,) = op.axes
@@ -80,8 +88,16 @@ def _steps(node: Apply, outputs: Any) -> Variable | None:
     return moveaxis(y, axis, 0)
 
 
-def _repeated(node: Apply, outputs: Any) -> Variable | None:
-    """Axes along which there is one element, or one element repeated, need no index."""
+@rule_of_node(
+    Gather,
+    kind=EXACT,
+    example=lambda x: Gather((-2,))(broadcast_to(x[:1], (3, x.shape[1])), Constant(np.array([2, 0, 2, 1]))),
+)
+def _gather_of_repeated(node: Apply, outputs: Any) -> Variable | None:
+    """Axes along which there is one element, or one element repeated, need no index.
+
+    All positions along an axis that repeats one element hold the same.
+    """
     (y,) = outputs
     op: Any = node.op
     x, *indices = node.inputs
@@ -105,10 +121,14 @@ def gathered(x: Variable, axes: Sequence[int], indices: Sequence[Variable]) -> V
     return expand_dims_at(y, tuple(range(-y.type.ndim - rank, -y.type.ndim)))
 
 
-def _transposed(node: Apply, outputs: Any) -> Variable | None:
-    """The same positions of what was transposed."""
-    op: Any = node.op
-    x, *indices = node.inputs
+@rule_of(
+    Gather,
+    kind=EXACT,
+    below=(Transpose,),
+    example=lambda x: Gather((-2,))(Transpose((-1, -2))(x), Constant(np.array([3, 0, 2]))),
+)
+def _gather_of_transpose(op: Any, x: Variable, *indices: Variable) -> Variable | None:
+    """The same positions of what was transposed. Only what is read is moved."""
     below = Moved.of(x, Transpose)
 
     def of(axes: tuple[int, ...], u: Variable) -> Variable:
@@ -118,10 +138,12 @@ def _transposed(node: Apply, outputs: Any) -> Variable | None:
     return below.along(op.axes, of, leading=indices[0].type.ndim) if below.is_moved else None
 
 
-def _written(node: Apply, outputs: Any) -> Variable | None:
-    """Values written at the same places, none of which repeats; or those before, if none of them was written."""
-    op: Any = node.op
-    y, *indices = node.inputs
+@rule_of(Gather, kind=EXACT, below=(Scatter,), example=lambda x: _read_again(x, Constant(np.array([2, 0, 3]))))
+def _gather_of_scatter(op: Any, y: Variable, *indices: Variable) -> Variable | None:
+    """Values written at the same places, none of which repeats; or those before, if none of them was written.
+
+    What was written is read: nothing is copied.
+    """
     below = made_by(y, Scatter)
     if below is None or below.op.axes != op.axes:  # type: ignore[attr-defined]
         return None
@@ -156,9 +178,14 @@ def _positions(indices: Sequence[Variable]) -> list[tuple[int, ...]] | None:
     return list(zip(*(k.tolist() for k in constants), strict=True)) if len(constants) == len(indices) else None
 
 
-def _all_in_order(node: Apply, outputs: Any) -> Variable | None:
-    """The positions of the true elements of a mask that is known."""
-    (mask,) = node.inputs
+@rule_of(
+    Nonzero,
+    kind=EXACT,
+    below=(Constant, BroadcastTo),
+    example=lambda x: add(x[0, :2], zeros_like(Nonzero()(Constant(np.array([True, False, True]))), dtype=x.dtype)),
+)
+def _positions_of_known_mask(op: Any, mask: Variable) -> Variable | None:
+    """The positions of the true elements of a mask that is known. What is known is not computed."""
     if isinstance(mask, Constant):
         return Constant(np.flatnonzero(mask.data).astype(np.int64))
     one = Moved.of(mask, BroadcastTo).single()
@@ -168,63 +195,12 @@ def _all_in_order(node: Apply, outputs: Any) -> Variable | None:
 
 
 RULES = (
-    node_rule(
-        "gather_of_one_position",
-        keys=(Gather,),
-        apply=_one_position,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="One position is a slice, which is pushed further and copies nothing.",
-        example=lambda x: Gather((-2, -1))(x, Constant(np.array([2])), Constant(np.array([1]))),
-    ),
-    node_rule(
-        "gather_of_steps",
-        keys=(Gather,),
-        apply=_steps,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Evenly spaced positions are a slice, which is read without looking up places.",
-        example=lambda x: Gather((-1,))(x, iota(2) * 2),
-    ),
-    node_rule(
-        "gather_of_repeated",
-        keys=(Gather,),
-        apply=_repeated,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="All positions along an axis that repeats one element hold the same.",
-        example=lambda x: Gather((-2,))(broadcast_to(x[:1], (3, x.shape[1])), Constant(np.array([2, 0, 2, 1]))),
-    ),
-    node_rule(
-        "gather_of_transpose",
-        keys=(Gather,),
-        apply=_transposed,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Only what is read is moved.",
-        example=lambda x: Gather((-2,))(Transpose((-1, -2))(x), Constant(np.array([3, 0, 2]))),
-        below=(Transpose,),
-    ),
-    node_rule(
-        "gather_of_scatter",
-        keys=(Gather,),
-        apply=_written,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="What was written is read: nothing is copied.",
-        example=lambda x: _read_again(x, Constant(np.array([2, 0, 3]))),
-        below=(Scatter,),
-    ),
-    node_rule(
-        "positions_of_known_mask",
-        keys=(Nonzero,),
-        apply=_all_in_order,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="What is known is not computed.",
-        example=lambda x: add(x[0, :2], zeros_like(Nonzero()(Constant(np.array([True, False, True]))), dtype=x.dtype)),
-        below=(Constant, BroadcastTo),
-    ),
+    _gather_of_one_position,
+    _gather_of_steps,
+    _gather_of_repeated,
+    _gather_of_transpose,
+    _gather_of_scatter,
+    _positions_of_known_mask,
 )
 
 

@@ -6,7 +6,7 @@ is one for a whole array, as that of valid parameters is, is said last: the mask
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -19,13 +19,10 @@ from tg.ops.reduction import Reduce
 from tg.ops.shape import broadcast_to
 from tg.ops.sized_ops import BroadcastTo, SumTo
 from tg.rewrite.pattern import is_made_by
-from tg.rewrite.phases import CANONICALIZE, EXACT
-from tg.rewrite.rule import node_rule
+from tg.rewrite.phases import EXACT
+from tg.rewrite.rule import rule_of
 from tg.rules.indexing.sparse import is_zeros
 from tg.rules.indexing.windows import made_by
-
-if TYPE_CHECKING:
-    from tg.graph.nodes import Apply
 
 MOVED: Final = (Gather, Slice)  # reshaping leaves elementwise functions by rules of its own
 JOINED: Final = (Accumulate, Reduce, SumTo)
@@ -54,10 +51,18 @@ def guarded(v: Variable) -> Guarded | None:
     return None
 
 
-def _of_one(node: Apply, outputs: Any) -> Variable | None:
-    """f(u and m) as u and f(m), where f moves masks or joins their elements by `or`."""
-    op: Any = node.op
-    x, *rest = node.inputs
+@rule_of(
+    *MOVED,
+    *JOINED,
+    kind=EXACT,
+    below=(logical_and,),
+    example=lambda x, y: Slice((0,), (1,), (1,))(logical_and(_scalar(x), greater(y, 0))),
+)
+def _guard_of_moved_mask(op: Any, x: Variable, *rest: Variable) -> Variable | None:
+    """f(u and m) as u and f(m), where f moves masks or joins their elements by `or`.
+
+    The condition is decided once, and the mask within may be a constant.
+    """
     if x.type.dtype != "bool" or (isinstance(op, Accumulate | Reduce) and op.fn not in (add, logical_or)):
         return None
     if not is_made_by(x, logical_and):
@@ -66,20 +71,35 @@ def _of_one(node: Apply, outputs: Any) -> Variable | None:
     return None if parts is None else logical_and(parts.scalar, op(parts.mask, *rest))
 
 
-def _of_written(node: Apply, outputs: Any) -> Variable | None:
-    """u and m written into False."""
-    op: Any = node.op
-    base, value, *places = node.inputs
+@rule_of(
+    *WRITTEN,
+    kind=EXACT,
+    below=(logical_and, BroadcastTo),
+    example=lambda x, y: SliceUpdate((0,), (1,))(
+        broadcast_to(np.asarray(False), y.shape), logical_and(_scalar(x), greater(y, 0))
+    ),
+)
+def _guard_of_written_mask(op: Any, base: Variable, value: Variable, *places: Variable) -> Variable | None:
+    """u and m written into False. The condition is decided once, and the mask within may be a constant."""
     if value.type.dtype != "bool" or op.fn not in (None, add) or not is_zeros(base):
         return None
     parts = guarded(value)
     return None if parts is None else logical_and(parts.scalar, op(base, parts.mask, *places))
 
 
-def _of_two(node: Apply, outputs: Any) -> Variable | None:
-    """(u and m) or (u and n) as u and (m or n), and likewise with `and`."""
-    op: Any = node.op
-    first, second = map(guarded, node.inputs)
+@rule_of(
+    logical_or,
+    logical_and,
+    kind=EXACT,
+    below=(logical_and, BroadcastTo),
+    example=lambda x, y: logical_or(logical_and(_scalar(x), greater(x, 0)), logical_and(_scalar(x), greater(y, 0))),
+)
+def _guard_of_masks(op: Any, *operands: Variable) -> Variable | None:
+    """(u and m) or (u and n) as u and (m or n), and likewise with `and`.
+
+    The condition is decided once, and the masks within may be constants.
+    """
+    first, second = map(guarded, operands)
     if first is None or second is None or first.scalar is not second.scalar:
         return None
     return logical_and(first.scalar, op(first.mask, second.mask))
@@ -89,37 +109,4 @@ def _scalar(x: Variable) -> Variable:
     return Reduce(logical_or, (-2, -1))(greater(x, 0))  # type: ignore[no-any-return]
 
 
-RULES = (
-    node_rule(
-        "guard_of_moved_mask",
-        keys=(*MOVED, *JOINED),
-        apply=_of_one,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The condition is decided once, and the mask within may be a constant.",
-        below=(logical_and,),
-        example=lambda x, y: Slice((0,), (1,), (1,))(logical_and(_scalar(x), greater(y, 0))),
-    ),
-    node_rule(
-        "guard_of_written_mask",
-        keys=WRITTEN,
-        apply=_of_written,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The condition is decided once, and the mask within may be a constant.",
-        below=(logical_and, BroadcastTo),
-        example=lambda x, y: SliceUpdate((0,), (1,))(
-            broadcast_to(np.asarray(False), y.shape), logical_and(_scalar(x), greater(y, 0))
-        ),
-    ),
-    node_rule(
-        "guard_of_masks",
-        keys=(logical_or, logical_and),
-        apply=_of_two,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The condition is decided once, and the masks within may be constants.",
-        below=(logical_and, BroadcastTo),
-        example=lambda x, y: logical_or(logical_and(_scalar(x), greater(x, 0)), logical_and(_scalar(x), greater(y, 0))),
-    ),
-)
+RULES = (_guard_of_moved_mask, _guard_of_written_mask, _guard_of_masks)

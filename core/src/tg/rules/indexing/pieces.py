@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from tg.ops.creation import zeros_like
 from tg.ops.indexing import SliceUpdate
 from tg.ops.shape import Concatenate
-from tg.rewrite.phases import CANONICALIZE, EXACT
-from tg.rewrite.rule import Pass
+from tg.rewrite.phases import EXACT
+from tg.rewrite.rule import pass_of
 from tg.rules.indexing.windows import Window, written_windows
 from tg.types.atoms import key
 from tg.types.lengths import add
@@ -38,7 +38,13 @@ def _piece(node: Apply) -> Piece | None:
     return Piece(windows[0][0], windows[0][1], node.inputs[1])
 
 
-def _run(view: View) -> dict[int, Variable]:
+@pass_of(
+    SliceUpdate,
+    kind=EXACT,
+    example=lambda x: SliceUpdate((0,), (1,))(SliceUpdate((3,), (1,))(zeros_like(x), x[:, :1]), x[:, 1:]),
+)
+def _join_pieces_written(view: View) -> dict[int, Variable]:
+    """Pieces written from the start of an axis to its end are joined once; what was there before is not needed."""
     updates = {id(node) for node in view.applies if type(node.op) is SliceUpdate}
     written_over: set[int] = set()  # applies whose result another write alone goes on with
     for node in view.applies:
@@ -92,14 +98,4 @@ def _in_order(pieces: dict[object, Piece], n: int | Length) -> list[Piece] | Non
     return ordered
 
 
-PASSES = (
-    Pass(
-        "join_pieces_written",
-        keys=(SliceUpdate,),
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="What is written from the start of an axis to its end is joined once; what was there before is not needed.",
-        run=_run,
-        example=lambda x: SliceUpdate((0,), (1,))(SliceUpdate((3,), (1,))(zeros_like(x), x[:, :1]), x[:, 1:]),
-    ),
-)
+PASSES = (_join_pieces_written,)

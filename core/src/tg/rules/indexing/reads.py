@@ -15,8 +15,8 @@ from tg.ops.elementwise.record import Elementwise
 from tg.ops.indexing import Gather, Nonzero, Slice
 from tg.ops.reduction import reduce_sum
 from tg.ops.shape import Concatenate, Squeeze
-from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES
-from tg.rewrite.rule import Pass
+from tg.rewrite.phases import EXACT, REASSOCIATES
+from tg.rewrite.rule import pass_of
 from tg.rules.indexing.bounds import steps_of
 from tg.rules.indexing.gathers import gathered
 from tg.rules.indexing.through import UNUSED, Through, needs_sums, through
@@ -285,11 +285,15 @@ def _is_smaller(y: Variable, r: Read) -> bool:
     return any(w is not None and not equal_here(w.size, n) for w, n in zip(r.windows, y.shape, strict=True))
 
 
-def _push(view: View) -> dict[int, Variable]:
+@pass_of(Slice, Gather, kind=EXACT, example=lambda x: (x * x + 1)[1:, 0])
+def _slice_before_computing(view: View) -> dict[int, Variable]:
+    """Only what is read is computed."""
     return _pushed(view, sums=False)
 
 
-def _push_into_sums(view: View) -> dict[int, Variable]:
+@pass_of(Slice, Gather, kind=REASSOCIATES, example=lambda x: reduce_sum(x, (-1,))[1:])
+def _slice_before_summing(view: View) -> dict[int, Variable]:
+    """Only the sums that are read are computed; a backend may add in another order for another shape."""
     return _pushed(view, sums=True)
 
 
@@ -297,23 +301,4 @@ def _pushed(view: View, *, sums: bool) -> dict[int, Variable]:
     return _Reads(view, sums=sums).run()
 
 
-PASSES = (
-    Pass(
-        "slice_before_computing",
-        keys=(Slice, Gather),
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Only what is read is computed.",
-        run=_push,
-        example=lambda x: (x * x + 1)[1:, 0],
-    ),
-    Pass(
-        "slice_before_summing",
-        keys=(Slice, Gather),
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="Only the sums that are read are computed; a backend may add in another order for another shape.",
-        run=_push_into_sums,
-        example=lambda x: reduce_sum(x, (-1,))[1:],
-    ),
-)
+PASSES = (_slice_before_computing, _slice_before_summing)

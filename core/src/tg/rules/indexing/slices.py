@@ -12,7 +12,7 @@ from tg.ops.elementwise.arithmetic import add, multiply
 from tg.ops.indexing import Slice, SliceUpdate
 from tg.ops.shape import BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, Transpose, broadcast_to
 from tg.rewrite.phases import CANONICALIZE, EXACT
-from tg.rewrite.rule import node_rule
+from tg.rewrite.rule import node_rule, rule_of_node
 from tg.rules.indexing.through import MOVEMENTS, UNUSED, made_of, through
 from tg.rules.indexing.windows import (
     Window,
@@ -35,8 +35,12 @@ if TYPE_CHECKING:
 PIECES: Final = 16  # pieces of lengths that are not known, among which the one that is read is looked for
 
 
-def _canonical(node: Apply, outputs: Any) -> Variable | None:
-    """The slice without axes in front that are whole, with all that is known in the op; zeros where nothing is read."""
+@rule_of_node(Slice, kind=EXACT, example=Slice((0, 0), (4, 2), (1, 1)))
+def _slice_in_one_form(node: Apply, outputs: Any) -> Variable | None:
+    """The slice without axes in front that are whole, with all that is known in the op; zeros where nothing is read.
+
+    Equal reads are one, what is known belongs into the op, and a slice of everything is its operand.
+    """
     (y,) = outputs
     x = node.inputs[0]
     if 0 in y.type.shape:
@@ -61,7 +65,9 @@ def _moved(node: Apply, outputs: Any) -> Variable | None:
     return None if route is None else made_of(route, below.inputs)
 
 
-def _of_integers(node: Apply, outputs: Any) -> Variable | None:
+@rule_of_node(Slice, kind=EXACT, below=(Arange,), example=lambda x: iota(x.shape[0] + 3)[1:])
+def _slice_of_integers(node: Apply, outputs: Any) -> Variable | None:
+    """Some of the integers in order are evenly spaced integers."""
     (w,) = windows_of(node)
     if w is None or not is_inside(w, node.inputs[0].shape[0]):
         return None
@@ -71,8 +77,9 @@ def _of_integers(node: Apply, outputs: Any) -> Variable | None:
     return y if type(w.start) is int and w.start == 0 else add(y, as_size_variable(w.start))
 
 
-def _of_pieces(node: Apply, outputs: Any) -> Variable | None:
-    """One piece, if all that is read lies in it."""
+@rule_of_node(Slice, kind=EXACT, below=(Concatenate,), example=lambda x: Concatenate(-1)(x, -x)[:, 5:7])
+def _slice_of_pieces(node: Apply, outputs: Any) -> Variable | None:
+    """One piece, if all that is read lies in it. Pieces that are not read need not be joined."""
     joined = node.inputs[0]
     below = joined.apply
     assert below is not None  # a Concatenate: the other operands of a slice have no axes
@@ -104,8 +111,12 @@ def _known_piece(joined: Apply, windows: Windows, axis: int, w: Window) -> Varia
     return None
 
 
-def _of_update(node: Apply, outputs: Any) -> Variable | None:
-    """The values where only they are read, the array where nothing was written."""
+@rule_of_node(Slice, kind=EXACT, below=(SliceUpdate,), example=lambda x: SliceUpdate((1, 0), (1, 1))(x, x[:2])[2])
+def _slice_of_update(node: Apply, outputs: Any) -> Variable | None:
+    """The values where only they are read, the array where nothing was written.
+
+    What was written is read, or what was there before: nothing is copied.
+    """
     below = node.inputs[0].apply
     assert below is not None  # a SliceUpdate: the other operands of a slice have no axes
     x, v = below.inputs[:2]
@@ -121,15 +132,7 @@ def _of_update(node: Apply, outputs: Any) -> Variable | None:
 
 
 RULES = (
-    node_rule(
-        "slice_in_one_form",
-        keys=(Slice,),
-        apply=_canonical,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Equal reads are one, what is known belongs into the op, and a slice of everything is its operand.",
-        example=Slice((0, 0), (4, 2), (1, 1)),
-    ),
+    _slice_in_one_form,
     node_rule(
         "slice_of_slice",
         keys=(Slice,),
@@ -150,34 +153,7 @@ RULES = (
         example=lambda x: Transpose((-1, -2))(x)[1:],
         below=(Transpose, ExpandDims, Squeeze, BroadcastTo, Reshape),
     ),
-    node_rule(
-        "slice_of_integers",
-        keys=(Slice,),
-        apply=_of_integers,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Some of the integers in order are evenly spaced integers.",
-        example=lambda x: iota(x.shape[0] + 3)[1:],
-        below=(Arange,),
-    ),
-    node_rule(
-        "slice_of_pieces",
-        keys=(Slice,),
-        apply=_of_pieces,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Pieces that are not read need not be joined.",
-        example=lambda x: Concatenate(-1)(x, -x)[:, 5:7],
-        below=(Concatenate,),
-    ),
-    node_rule(
-        "slice_of_update",
-        keys=(Slice,),
-        apply=_of_update,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="What was written is read, or what was there before: nothing is copied.",
-        example=lambda x: SliceUpdate((1, 0), (1, 1))(x, x[:2])[2],
-        below=(SliceUpdate,),
-    ),
+    _slice_of_integers,
+    _slice_of_pieces,
+    _slice_of_update,
 )

@@ -18,8 +18,8 @@ from tg.ops.elementwise.comparison import less, where
 from tg.ops.indexing import Scatter, SliceUpdate
 from tg.ops.reduction import Reduce
 from tg.ops.shape import Concatenate, ExpandDims, broadcast_to
-from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
-from tg.rewrite.rule import node_rule
+from tg.rewrite.phases import EXACT, REASSOCIATES, SIGNED_ZERO
+from tg.rewrite.rule import rule_of_node
 from tg.rules.indexing.bounds import is_unique
 from tg.rules.indexing.through import repeated
 from tg.rules.indexing.windows import Windows, is_everywhere, made_by, placed, read, written_windows
@@ -85,8 +85,14 @@ def _written_again(s: Sparse, values: Variable, like: Variable) -> Variable:
     return s.node.op(base, values, *s.starts)  # type: ignore[no-any-return]
 
 
-def _sum_with_sparse(node: Apply, outputs: Any) -> Variable | None:
-    """A slice written into zeros and added to something is added there."""
+@rule_of_node(
+    add, kind=SIGNED_ZERO, below=(SliceUpdate,), example=lambda x: x + SliceUpdate((1,), (1,))(zeros_like(x), x[:, :2])
+)
+def _sum_with_slice_in_zeros(node: Apply, outputs: Any) -> Variable | None:
+    """A slice written into zeros and added to something is added there.
+
+    Gradients of slices are added where they belong: no zeros are made and added.
+    """
     (y,) = outputs
     a, b = node.inputs
     if not (has_shape_of(a, y) and has_shape_of(b, y)):
@@ -99,8 +105,17 @@ def _sum_with_sparse(node: Apply, outputs: Any) -> Variable | None:
     return None
 
 
-def _sum_with_sparse_elements(node: Apply, outputs: Any) -> Variable | None:
-    """Elements scattered into zeros and added to something are scattered there, and so are chains of such."""
+@rule_of_node(
+    add,
+    kind=REASSOCIATES,
+    below=(Scatter, SliceUpdate),
+    example=lambda x: x + Scatter((-2,), add)(zeros_like(x), x[:2], Constant(np.array([2, 2]))),
+)
+def _sum_with_elements_in_zeros(node: Apply, outputs: Any) -> Variable | None:
+    """Elements scattered into zeros and added to something are scattered there, and so are chains of such.
+
+    Gradients of gathers are added where they belong: no zeros are made and added.
+    """
     (y,) = outputs
     a, b = node.inputs
     if not (has_shape_of(a, y) and has_shape_of(b, y)):
@@ -120,8 +135,18 @@ def _sum_with_sparse_elements(node: Apply, outputs: Any) -> Variable | None:
     return None
 
 
-def _keeps_zeros(node: Apply, outputs: Any) -> Variable | None:
-    """f(zeros with values) is zeros with f(values), for functions that keep zeros as they are."""
+@rule_of_node(
+    where,
+    Cast,
+    kind=EXACT,
+    below=(SliceUpdate, Scatter, ExpandDims),
+    example=lambda x: where(less(x, 1), SliceUpdate((1,), (1,), add)(zeros_like(x), x[:, :2]), zeros_like(x)),
+)
+def _function_that_keeps_zeros(node: Apply, outputs: Any) -> Variable | None:
+    """f(zeros with values) is zeros with f(values), for functions that keep zeros as they are.
+
+    Around what was written there are zeros before and after: nothing is computed of them.
+    """
     (y,) = outputs
     op: Any = node.op
     if type(op) is Cast:
@@ -131,8 +156,19 @@ def _keeps_zeros(node: Apply, outputs: Any) -> Variable | None:
     return None if k is None else _computed_there(node, y, k)
 
 
-def _multiple(node: Apply, outputs: Any) -> Variable | None:
-    """The negative, or the product with or quotient by a finite number that is not 0."""
+@rule_of_node(
+    negative,
+    multiply,
+    divide,
+    kind=SIGNED_ZERO,
+    below=(SliceUpdate, Scatter),
+    example=lambda x: -SliceUpdate((1,), (1,))(zeros_like(x), x[:, :2]),
+)
+def _multiple_of_slice_in_zeros(node: Apply, outputs: Any) -> Variable | None:
+    """The negative, or the product with or quotient by a finite number that is not 0.
+
+    Around what was written there are zeros before and after: nothing is computed of them.
+    """
     (y,) = outputs
     op: Any = node.op
     if op.fn is negative:
@@ -184,8 +220,12 @@ def _is_repeated(v: Variable, added: tuple[int, ...], y: Variable) -> bool:
     return all(k in added or equal_here(n, m) for k, n, m in zip(axes, v.shape, y.shape, strict=True))
 
 
-def _sum_of_sparse(node: Apply, outputs: Any) -> Variable | None:
-    """The sum over axes of zeros with values: of the values alone, written along the axes that are left."""
+@rule_of_node(Reduce, kind=REASSOCIATES, below=(SliceUpdate,), example=lambda x: Reduce(add, (-1,))(_in_long_zeros(x)))
+def _sum_of_slice_in_zeros(node: Apply, outputs: Any) -> Variable | None:
+    """The sum over axes of zeros with values: of the values alone, written along the axes that are left.
+
+    Zeros need not be added up.
+    """
     op: Any = node.op
     (x,) = node.inputs
     s = sparse(x, SliceUpdate)
@@ -201,56 +241,11 @@ def _sum_of_sparse(node: Apply, outputs: Any) -> Variable | None:
 
 
 RULES = (
-    node_rule(
-        "sum_with_slice_in_zeros",
-        keys=(add,),
-        apply=_sum_with_sparse,
-        phase=CANONICALIZE,
-        kind=SIGNED_ZERO,
-        why="Gradients of slices are added where they belong: no zeros are made and added.",
-        example=lambda x: x + SliceUpdate((1,), (1,))(zeros_like(x), x[:, :2]),
-        below=(SliceUpdate,),
-    ),
-    node_rule(
-        "sum_with_elements_in_zeros",
-        keys=(add,),
-        apply=_sum_with_sparse_elements,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="Gradients of gathers are added where they belong: no zeros are made and added.",
-        example=lambda x: x + Scatter((-2,), add)(zeros_like(x), x[:2], Constant(np.array([2, 2]))),
-        below=(Scatter, SliceUpdate),
-    ),
-    node_rule(
-        "function_that_keeps_zeros",
-        keys=(where, Cast),
-        apply=_keeps_zeros,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Around what was written there are zeros before and after: nothing is computed of them.",
-        example=lambda x: where(less(x, 1), SliceUpdate((1,), (1,), add)(zeros_like(x), x[:, :2]), zeros_like(x)),
-        below=(SliceUpdate, Scatter, ExpandDims),
-    ),
-    node_rule(
-        "multiple_of_slice_in_zeros",
-        keys=(negative, multiply, divide),
-        apply=_multiple,
-        phase=CANONICALIZE,
-        kind=SIGNED_ZERO,
-        why="Around what was written there are zeros before and after: nothing is computed of them.",
-        example=lambda x: -SliceUpdate((1,), (1,))(zeros_like(x), x[:, :2]),
-        below=(SliceUpdate, Scatter),
-    ),
-    node_rule(
-        "sum_of_slice_in_zeros",
-        keys=(Reduce,),
-        apply=_sum_of_sparse,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="Zeros need not be added up.",
-        example=lambda x: Reduce(add, (-1,))(_in_long_zeros(x)),
-        below=(SliceUpdate,),
-    ),
+    _sum_with_slice_in_zeros,
+    _sum_with_elements_in_zeros,
+    _function_that_keeps_zeros,
+    _multiple_of_slice_in_zeros,
+    _sum_of_slice_in_zeros,
 )
 
 

@@ -9,8 +9,8 @@ from tg.ops.creation import zeros_like
 from tg.ops.elementwise.arithmetic import add
 from tg.ops.indexing import SliceUpdate
 from tg.ops.shape import BroadcastTo
-from tg.rewrite.phases import CANONICALIZE, EXACT, SIGNED_ZERO
-from tg.rewrite.rule import node_rule
+from tg.rewrite.phases import EXACT, SIGNED_ZERO
+from tg.rewrite.rule import rule_of_node
 from tg.rules.indexing.sparse import is_zeros, updated
 from tg.rules.indexing.windows import (
     Windows,
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 WRITES: Final = 8  # how many writes into zeros are looked through
 
 
-def _in_one_form(node: Apply, outputs: Any) -> Variable | None:
+@rule_of_node(SliceUpdate, kind=EXACT, example=lambda x: SliceUpdate((0, 0), (1, 1))(x, x[:, :2]))
+def _update_in_one_form(node: Apply, outputs: Any) -> Variable | None:
+    """Equal writes are one, and writing everything is the values."""
     op: Any = node.op
     x, v, *_ = node.inputs
     if 0 in v.type.shape:
@@ -43,7 +45,14 @@ def _in_one_form(node: Apply, outputs: Any) -> Variable | None:
     return updated(x, v, windows, op.fn)
 
 
-def _into_zeros(node: Apply, outputs: Any) -> Variable | None:
+@rule_of_node(
+    SliceUpdate,
+    kind=SIGNED_ZERO,
+    below=(BroadcastTo, Constant, SliceUpdate),
+    example=lambda x: SliceUpdate((1,), (1,), add)(zeros_like(x), x[:, :2]),
+)
+def _update_of_zeros(node: Apply, outputs: Any) -> Variable | None:
+    """A sum with zeros is a write."""
     op: Any = node.op
     x, v, *starts = node.inputs
     if op.fn is not add or not _is_zeros_at(x, written_windows(node)):
@@ -61,8 +70,17 @@ def _is_zeros_at(x: Variable, windows: Windows) -> bool:
     return is_zeros(x)
 
 
-def _over_update(node: Apply, outputs: Any) -> Variable | None:
-    """Update of an update: the inner one skips what the outer one writes over; what it adds to is written added up."""
+@rule_of_node(
+    SliceUpdate,
+    kind=EXACT,
+    below=(SliceUpdate,),
+    example=lambda x: SliceUpdate((0, 0), (1, 1))(SliceUpdate((1, 0), (1, 1))(x, -x[1:2]), x[1:3]),
+)
+def _update_of_update(node: Apply, outputs: Any) -> Variable | None:
+    """Update of an update: the inner one skips what the outer one writes over; what it adds to is written added up.
+
+    What is written over need not be written, and what is added to need not be read.
+    """
     op: Any = node.op
     y, v, *_ = node.inputs
     below = made_by(y, SliceUpdate)
@@ -86,34 +104,4 @@ def _covers(outer: Windows, inner: Windows, x: Variable) -> bool:
     return True
 
 
-RULES = (
-    node_rule(
-        "update_in_one_form",
-        keys=(SliceUpdate,),
-        apply=_in_one_form,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Equal writes are one, and writing everything is the values.",
-        example=lambda x: SliceUpdate((0, 0), (1, 1))(x, x[:, :2]),
-    ),
-    node_rule(
-        "update_of_zeros",
-        keys=(SliceUpdate,),
-        apply=_into_zeros,
-        phase=CANONICALIZE,
-        kind=SIGNED_ZERO,
-        why="What is added to zeros is written.",
-        example=lambda x: SliceUpdate((1,), (1,), add)(zeros_like(x), x[:, :2]),
-        below=(BroadcastTo, Constant, SliceUpdate),
-    ),
-    node_rule(
-        "update_of_update",
-        keys=(SliceUpdate,),
-        apply=_over_update,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="What is written over need not be written, and what is added to need not be read.",
-        example=lambda x: SliceUpdate((0, 0), (1, 1))(SliceUpdate((1, 0), (1, 1))(x, -x[1:2]), x[1:3]),
-        below=(SliceUpdate,),
-    ),
-)
+RULES = (_update_in_one_form, _update_of_zeros, _update_of_update)

@@ -23,8 +23,8 @@ from tg.ops.shape import (
     matrix_transpose,
     reshape,
 )
-from tg.rewrite.phases import CANONICALIZE, REASSOCIATES, STABILIZE
-from tg.rewrite.rule import node_rule
+from tg.rewrite.phases import REASSOCIATES, STABILIZE
+from tg.rewrite.rule import rule_of
 from tg.rules.contraction.products import is_all_zero
 from tg.rules.linalg.solving.structure import bounded, failed, has_nan, lower, spoilt, without_nan
 from tg.rules.shape import made_by
@@ -38,7 +38,7 @@ from tg.types.requirements import equal_here
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Variable
 
     Pair = tuple[Variable, Variable]
 
@@ -84,8 +84,9 @@ def _each(
     return reshape(_turned(then, then.shape[-2], rows, k), (multiply_lengths(rows, then.shape[-2]), k))
 
 
-def _matmul_of_kronecker(node: Apply, outputs: Any) -> Variable | None:
-    x, y = node.inputs
+@rule_of(MatMul, kind=REASSOCIATES, below=(Reshape,), example=lambda x, y: MatMul()(_kron_of(x), _twice(y)))
+def _matmul_of_kronecker(op: Any, x: Variable, y: Variable) -> Variable | None:
+    """The product with a Kronecker product of n and m rows takes n + m multiplications an element, not n m."""
     left, right = kronecker_factors(x), kronecker_factors(y)
     if left is not None and right is not None and _meet(left, right):
         return kron(*(MatMul()(a, c) for a, c in zip(left, right, strict=True)))
@@ -113,9 +114,12 @@ def _info(first: Variable, second: Variable, parts: Pair) -> Variable:
     return functools.reduce(without_nan, parts, where(equal(second, 0), of_first, second))
 
 
-def _solve_of_kronecker(node: Apply, outputs: Any) -> Pair | None:
-    op: Any = node.op
-    parts = _squares(node.inputs[0])
+@rule_of(
+    Solve, kind=REASSOCIATES, below=(Reshape,), example=lambda x, y: Solve("n", False, False)(_kron_of(x), _twice(y))[0]
+)
+def _solve_of_kronecker(op: Any, *operands: Variable) -> Pair | None:
+    """The inverse of a Kronecker product is that of the inverses."""
+    parts = _squares(operands[0])
     if parts is None or op.positive:
         return None
     solve, infos = Solve(op.transpose, False, raises=False), []
@@ -129,22 +133,28 @@ def _solve_of_kronecker(node: Apply, outputs: Any) -> Pair | None:
         return apply
 
     a, b = parts
-    x = _each(solved(a), solved(b), node.inputs[1], a.shape[0], b.shape[0])
+    x = _each(solved(a), solved(b), operands[1], a.shape[0], b.shape[0])
     return x, _info(infos[0], infos[1], parts)
 
 
-def _inv_of_kronecker(node: Apply, outputs: Any) -> Pair | None:
-    parts = _squares(node.inputs[0])
+@rule_of(Inv, kind=REASSOCIATES, below=(Reshape,), example=lambda x: Inv(raises=False)(_kron_of(x))[0])
+def _inv_of_kronecker(op: Any, *operands: Variable) -> Pair | None:
+    """The inverse of a Kronecker product is that of the inverses."""
+    parts = _squares(operands[0])
     if parts is None:
         return None
     (x, first), (y, second) = (Inv(raises=False)(p) for p in parts)
     return kron(x, y), _info(first, second, parts)
 
 
-def _slogdet_of_kronecker(node: Apply, outputs: Any) -> Pair | None:
-    """Each determinant as often as the other matrix has rows; none of a matrix without rows."""
-    parts = _squares(node.inputs[0])
-    if parts is None or is_complex(node.inputs[0].type.dtype):
+@rule_of(SlogDet, kind=REASSOCIATES, below=(Reshape,), example=lambda x: list(SlogDet()(_kron_of(x))))
+def _slogdet_of_kronecker(op: Any, *operands: Variable) -> Pair | None:
+    """Each determinant as often as the other matrix has rows; none of a matrix without rows.
+
+    The determinant of a Kronecker product is a product of powers of theirs.
+    """
+    parts = _squares(operands[0])
+    if parts is None or is_complex(operands[0].type.dtype):
         return None
     (s, x), (t, y) = (SlogDet()(p) for p in parts)
     n, m = (as_size_variable(p.shape[0]) for p in parts)
@@ -198,9 +208,15 @@ def _first_failing(infos: Sequence[Variable], blocks: Sequence[Block]) -> Variab
     return number
 
 
-def _solve_of_blocks(node: Apply, outputs: Any) -> Pair | None:
-    op: Any = node.op
-    a, b = node.inputs
+@rule_of(
+    Solve,
+    phase=STABILIZE,
+    kind=REASSOCIATES,
+    below=(Concatenate,),
+    example=lambda x, y: Solve("n", False, False)(_blocks_of(x), _below(y))[0],
+)
+def _solve_of_blocks(op: Any, a: Variable, b: Variable) -> Pair | None:
+    """Blocks on a diagonal are systems that have nothing to do with one another."""
     blocks = None if op.positive else diagonal_blocks(a)
     if blocks is None:
         return None
@@ -214,9 +230,13 @@ def _solve_of_blocks(node: Apply, outputs: Any) -> Pair | None:
     return spoilt(x, failed(info, op), has_nan(b, (-2,)), *lost), info
 
 
-def _slogdet_of_blocks(node: Apply, outputs: Any) -> Pair | None:
-    blocks = diagonal_blocks(node.inputs[0])
-    if blocks is None or is_complex(node.inputs[0].type.dtype):
+@rule_of(
+    SlogDet, phase=STABILIZE, kind=REASSOCIATES, below=(Concatenate,), example=lambda x: list(SlogDet()(_blocks_of(x)))
+)
+def _slogdet_of_blocks(op: Any, *operands: Variable) -> Pair | None:
+    """The determinant of blocks on a diagonal is the product of theirs."""
+    blocks = diagonal_blocks(operands[0])
+    if blocks is None or is_complex(operands[0].type.dtype):
         return None
     pairs = [SlogDet()(block.matrix) for block in blocks]
     return functools.reduce(multiply, [s for s, _ in pairs]), functools.reduce(add, [x for _, x in pairs])
@@ -248,64 +268,10 @@ def _below(y: Variable) -> Variable:
 
 
 RULES = (
-    node_rule(
-        "matmul_of_kronecker",
-        keys=(MatMul,),
-        apply=_matmul_of_kronecker,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="The product with a Kronecker product of n and m rows takes n + m multiplications an element, not n m.",
-        below=(Reshape,),
-        example=lambda x, y: MatMul()(_kron_of(x), _twice(y)),
-    ),
-    node_rule(
-        "solve_of_kronecker",
-        keys=(Solve,),
-        apply=_solve_of_kronecker,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="The inverse of a Kronecker product is that of the inverses.",
-        below=(Reshape,),
-        example=lambda x, y: Solve("n", False, False)(_kron_of(x), _twice(y))[0],
-    ),
-    node_rule(
-        "inv_of_kronecker",
-        keys=(Inv,),
-        apply=_inv_of_kronecker,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="The inverse of a Kronecker product is that of the inverses.",
-        below=(Reshape,),
-        example=lambda x: Inv(raises=False)(_kron_of(x))[0],
-    ),
-    node_rule(
-        "slogdet_of_kronecker",
-        keys=(SlogDet,),
-        apply=_slogdet_of_kronecker,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="The determinant of a Kronecker product is a product of powers of theirs.",
-        below=(Reshape,),
-        example=lambda x: list(SlogDet()(_kron_of(x))),
-    ),
-    node_rule(
-        "solve_of_blocks",
-        keys=(Solve,),
-        apply=_solve_of_blocks,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="Blocks on a diagonal are systems that have nothing to do with one another.",
-        below=(Concatenate,),
-        example=lambda x, y: Solve("n", False, False)(_blocks_of(x), _below(y))[0],
-    ),
-    node_rule(
-        "slogdet_of_blocks",
-        keys=(SlogDet,),
-        apply=_slogdet_of_blocks,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="The determinant of blocks on a diagonal is the product of theirs.",
-        below=(Concatenate,),
-        example=lambda x: list(SlogDet()(_blocks_of(x))),
-    ),
+    _matmul_of_kronecker,
+    _solve_of_kronecker,
+    _inv_of_kronecker,
+    _slogdet_of_kronecker,
+    _solve_of_blocks,
+    _slogdet_of_blocks,
 )

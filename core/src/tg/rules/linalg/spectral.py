@@ -23,7 +23,7 @@ from tg.ops.shape_ops import ExpandDims
 from tg.ops.sized_ops import BroadcastTo
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import DIFFERENTIATE, REASSOCIATES, SPECIALIZE
-from tg.rewrite.rule import Pass, node_rule
+from tg.rewrite.rule import Pass, pass_of, rule_of, rule_of_node
 from tg.rules.shape.moved import Moved, every, untransposed
 from tg.types.dtypes import is_float
 from tg.types.tensor_type import TensorType
@@ -62,8 +62,18 @@ def _wants_vectors(node: Apply, view: View) -> bool:
     return any(view.uses(view.results(node)[k]) for k in vectors)
 
 
-def _without_vectors(view: View) -> dict[int, Variable]:
-    """The values and the info of factorisations whose vectors nothing reads."""
+@pass_of(
+    Eigh,
+    SVD,
+    phase=SPECIALIZE,
+    kind=REASSOCIATES,
+    example=lambda x: [Eigh(raises=False)(x[..., : x.shape[-2]])[0], SVD(False, raises=False)(x)[1]],
+)
+def _values_without_vectors(view: View) -> dict[int, Variable]:
+    """The values and the info of factorisations whose vectors nothing reads.
+
+    Values alone take a fraction of the work of values with vectors.
+    """
     replacements: dict[int, Variable] = {}
     for node in view.applies:
         op: Any = node.op
@@ -136,8 +146,17 @@ def _is_result(v: Variable, like: Variable, index: int) -> bool:
     return v.apply is not None and v.apply is like.apply and v.index == index
 
 
-def _of_matrix(node: Apply, outputs: Any) -> Variable | None:
-    """V diag(f(w)) V' as a function of the matrix; U diag(s) Vh as the matrix."""
+def _example(x: Variable) -> Variable:
+    w, v, _ = Eigh(raises=False)(x[..., : x.shape[-2]])
+    return MatMul()(multiply(v, expand_dims_at(w * w, (-2,))), matrix_transpose(v))  # type: ignore[no-any-return]
+
+
+@rule_of_node(MatMul, phase=DIFFERENTIATE, kind=REASSOCIATES, example=_example)
+def _function_of_matrix(node: Apply, outputs: Any) -> Variable | None:
+    """V diag(f(w)) V' as a function of the matrix; U diag(s) Vh as the matrix.
+
+    Vectors of equal eigenvalues have no derivative, a function of the matrix has: by divided differences.
+    """
     parts = _three(node)
     if parts is None:
         return None
@@ -193,10 +212,17 @@ def _of_eigenvalues(f: Variable, eigh: Apply) -> tuple[FrozenGraph, list[Variabl
     return freeze([leaf, *(new for _, new in pairs)], [inside[key_of(f)]]), [number for number, _ in pairs]
 
 
-def _of_sum(node: Apply, outputs: Any) -> Variable | None:
-    """The sum of f over all eigenvalues as the trace of f of the matrix."""
-    op: Any = node.op
-    (y,) = node.inputs
+@rule_of(
+    Reduce,
+    phase=DIFFERENTIATE,
+    kind=REASSOCIATES,
+    example=lambda x: reduce_sum(square(Eigvalsh(raises=False)(x[..., : x.shape[-2]])[0]), (-1,)),
+)
+def _sum_over_eigenvalues(op: Any, y: Variable) -> Variable | None:
+    """The sum of f over all eigenvalues as the trace of f of the matrix.
+
+    The second derivative of a sum over equal eigenvalues asks for their vectors, that of a trace does not.
+    """
     if op.fn is not add or op.axes != (-1,) or not is_float(y.type.dtype):
         return None
     below, depth = y, 0
@@ -234,42 +260,10 @@ def _common(v: Variable) -> np.generic | None:
     return v.data.flat[0]  # type: ignore[no-any-return]
 
 
-def _example(x: Variable) -> Variable:
-    w, v, _ = Eigh(raises=False)(x[..., : x.shape[-2]])
-    return MatMul()(multiply(v, expand_dims_at(w * w, (-2,))), matrix_transpose(v))  # type: ignore[no-any-return]
-
-
-FORMS = (
-    node_rule(
-        "function_of_matrix",
-        keys=(MatMul,),
-        apply=_of_matrix,
-        phase=DIFFERENTIATE,
-        kind=REASSOCIATES,
-        why="Vectors of equal eigenvalues have no derivative, a function of the matrix has: by divided differences.",
-        example=_example,
-    ),
-    node_rule(
-        "sum_over_eigenvalues",
-        keys=(Reduce,),
-        apply=_of_sum,
-        phase=DIFFERENTIATE,
-        kind=REASSOCIATES,
-        why="The second derivative of a sum over equal eigenvalues asks for their vectors, that of a trace does not.",
-        example=lambda x: reduce_sum(square(Eigvalsh(raises=False)(x[..., : x.shape[-2]])[0]), (-1,)),
-    ),
-)
+FORMS = (_function_of_matrix, _sum_over_eigenvalues)
 
 PASSES = (
-    Pass(
-        "values_without_vectors",
-        phase=SPECIALIZE,
-        keys=(Eigh, SVD),
-        kind=REASSOCIATES,
-        why="Values alone take a fraction of the work of values with vectors.",
-        run=_without_vectors,
-        example=lambda x: [Eigh(raises=False)(x[..., : x.shape[-2]])[0], SVD(False, raises=False)(x)[1]],
-    ),
+    _values_without_vectors,
     Pass(
         "eigvalsh_with_eigh",
         phase=SPECIALIZE,

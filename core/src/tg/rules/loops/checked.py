@@ -15,8 +15,8 @@ from tg.ops.iteration import scan
 from tg.ops.loops import Cond, Scan, While
 from tg.ops.shape import ravel
 from tg.ops.shape_ops import AxisLength
-from tg.rewrite.phases import CANONICALIZE, EXACT
-from tg.rewrite.rule import node_rule
+from tg.rewrite.phases import EXACT
+from tg.rewrite.rule import rule_of_node
 from tg.rules.loops.steps import constants_of
 from tg.types.lengths import same
 from tg.types.requirements import equal_here
@@ -29,8 +29,17 @@ if TYPE_CHECKING:
     from tg.rewrite.rule import Outputs
 
 
-def _without_proved(node: Apply, outputs: Outputs) -> Outputs | None:
-    """A loop, or branches, without checks that lengths are equal which are known to be where it stands."""
+def _checked(x: Variable) -> Variable:
+    """Result of a loop whose steps add a vector to a carry, and check that they are of one length."""
+    return scan(lambda c, v: (c * v + ravel(x), c), ravel(x), ravel(x))[1]  # type: ignore[no-any-return]
+
+
+@rule_of_node(Scan, While, Cond, kind=EXACT, example=_checked)
+def _checked_outside(node: Apply, outputs: Outputs) -> Outputs | None:
+    """A loop, or branches, without checks that lengths are equal which are known to be where it stands.
+
+    Lengths that are known to be equal where a loop stands need not be compared in each step.
+    """
     op = node.op
     before = op.inner_graphs()
     after = []
@@ -89,19 +98,4 @@ def _length_outside(number: int, makers: Mapping[int, Node], values: dict[int, V
     return values[number]
 
 
-def _checked(x: Variable) -> Variable:
-    """Result of a loop whose steps add a vector to a carry, and check that they are of one length."""
-    return scan(lambda c, v: (c * v + ravel(x), c), ravel(x), ravel(x))[1]  # type: ignore[no-any-return]
-
-
-RULES = (
-    node_rule(
-        "checked_outside",
-        keys=(Scan, While, Cond),
-        apply=_without_proved,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Lengths that are known to be equal where a loop stands need not be compared in each step.",
-        example=_checked,
-    ),
-)
+RULES = (_checked_outside,)

@@ -12,7 +12,7 @@ from tg.graph.nodes import apply
 from tg.ops.elementwise.exponential import exp
 from tg.ops.loops import Scan
 from tg.rewrite.phases import EXACT, SPECIALIZE
-from tg.rewrite.rule import Pass
+from tg.rewrite.rule import Pass, pass_of
 from tg.rules.loops.steps import (
     ARRAY,
     ancestors,
@@ -107,8 +107,12 @@ def _replayed(
         (values[number],) = apply(one.op, [values[k] for k in one.inputs])
 
 
-def _with_dear_behind(view: View) -> dict[int, Variable]:
-    """Loops behind which functions of what they trace are computed that take long and that no step needs."""
+@pass_of(Scan, phase=SPECIALIZE, kind=EXACT, example=lambda x: over_numbers(x, lambda c, v: (c + v, exp(c))))
+def _scan_dear_behind(view: View) -> dict[int, Variable]:
+    """Loops behind which functions of what they trace are computed that take long and that no step needs.
+
+    What no later step needs is computed for several steps at a time, and in one loop with what reads it.
+    """
     replacements: dict[int, Variable] = {}
     for node in view.applies:
         if isinstance(node.op, Scan) and node.op.traces and not node.op.body.checks:
@@ -167,15 +171,7 @@ def _follows(number: int, outside: set[int], again: Mapping[int, Node]) -> bool:
 
 
 PASSES = (
-    Pass(
-        "scan_dear_behind",
-        keys=(Scan,),
-        phase=SPECIALIZE,
-        kind=EXACT,
-        why="What no later step needs is computed for several steps at a time, and in one loop with what reads it.",
-        run=_with_dear_behind,
-        example=lambda x: over_numbers(x, lambda c, v: (c + v, exp(c))),
-    ),
+    _scan_dear_behind,
     Pass(
         "scan_dear_ahead",
         keys=(Scan,),

@@ -18,8 +18,8 @@ from tg.ops.elementwise.comparison import logical_not, where
 from tg.ops.iteration import scan
 from tg.ops.loops import Scan
 from tg.ops.shape import broadcast_to
-from tg.rewrite.phases import CANONICALIZE, EXACT
-from tg.rewrite.rule import Pass
+from tg.rewrite.phases import EXACT
+from tg.rewrite.rule import pass_of
 from tg.rules.loops.halves import division_of, halves
 from tg.types.dtypes import BOOL, is_inexact
 
@@ -38,7 +38,17 @@ MOST_STEPS: Final = 1 << 12
 MOST_MADE: Final = 64  # steps that are different
 
 
-def _foretold(view: View) -> dict[int, Variable]:
+@pass_of(
+    Scan,
+    kind=EXACT,
+    example=lambda x: scan(
+        lambda c, v: ((where(c[1], c[0] + v, c[0] * v), logical_not(c[1])), None),
+        (x, False),
+        broadcast_to(x, (3, *x.shape)),
+    )[0][0],
+)
+def _scan_of_known_conditions(view: View) -> dict[int, Variable]:
+    """Conditions that no step computes of values are known before it."""
     replacements: dict[int, Variable] = {}
     for node in view.applies:
         if isinstance(node.op, Scan) and node.op.length is not None and 0 < node.op.length <= MOST_STEPS:
@@ -105,18 +115,4 @@ def _made(op: Scan, arrays: Sequence[Array]) -> list[Array] | None:
     return [*(np.array(a) for a in carries), *(np.stack(column) for column in zip(*rows, strict=True))]
 
 
-PASSES = (
-    Pass(
-        "scan_of_known_conditions",
-        keys=(Scan,),
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="What no step computes of values is known before it.",
-        run=_foretold,
-        example=lambda x: scan(
-            lambda c, v: ((where(c[1], c[0] + v, c[0] * v), logical_not(c[1])), None),
-            (x, False),
-            broadcast_to(x, (3, *x.shape)),
-        )[0][0],
-    ),
-)
+PASSES = (_scan_of_known_conditions,)

@@ -13,7 +13,7 @@ from tg.ops.iteration import scan, while_loop
 from tg.ops.loops import Scan, While
 from tg.ops.reduction import sum as sum_of
 from tg.rewrite.phases import EXACT, SPECIALIZE
-from tg.rewrite.rule import Pass
+from tg.rewrite.rule import pass_of
 from tg.rules.loops.steps import (
     VIEWS,
     constants_of,
@@ -40,8 +40,12 @@ def _is_constant(v: Variable) -> bool:
     return isinstance(v, Constant)
 
 
-def _without_invariants(view: View) -> dict[int, Variable]:
-    """Loops that capture what their steps would compute of captured values alone."""
+@pass_of(Scan, phase=SPECIALIZE, kind=EXACT, example=lambda x, y: scan(lambda c, _: (c * exp(y), c), x, None, 9)[1])
+def _scan_invariants(view: View) -> dict[int, Variable]:
+    """Loops that capture what their steps would compute of captured values alone.
+
+    What depends on captured values alone is the same in all steps.
+    """
     replacements: dict[int, Variable] = {}
     for node in view.applies:
         if isinstance(node.op, Scan):
@@ -83,8 +87,17 @@ def _leaving(
     return leaving
 
 
-def _without_invariants_of_while(view: View) -> dict[int, Variable]:
-    """Loops that capture what asking and stepping would compute of captured values alone."""
+def _until_larger(x: Variable, y: Variable) -> Variable:
+    """Result of three steps at most, as long as a sum is below one of exponentials."""
+    return while_loop(lambda c: less(sum_of(c), sum_of(exp(y))), lambda c: add(c, exp(y)), x, max_steps=3)  # type: ignore[no-any-return]
+
+
+@pass_of(While, phase=SPECIALIZE, kind=EXACT, example=_until_larger)
+def _while_invariants(view: View) -> dict[int, Variable]:
+    """Loops that capture what asking and stepping would compute of captured values alone.
+
+    What depends on captured values alone is the same in all steps, and whenever it is asked for the next.
+    """
     replacements: dict[int, Variable] = {}
     for node in view.applies:
         if isinstance(node.op, While):
@@ -170,28 +183,4 @@ def _pays(node: Node, body: FrozenGraph) -> bool:
     return any(type(more := length_less(size, n)) is int and more <= 0 for n in sizes)
 
 
-def _until_larger(x: Variable, y: Variable) -> Variable:
-    """Result of three steps at most, as long as a sum is below one of exponentials."""
-    return while_loop(lambda c: less(sum_of(c), sum_of(exp(y))), lambda c: add(c, exp(y)), x, max_steps=3)  # type: ignore[no-any-return]
-
-
-PASSES = (
-    Pass(
-        "scan_invariants",
-        keys=(Scan,),
-        phase=SPECIALIZE,
-        kind=EXACT,
-        why="What depends on captured values alone is the same in all steps.",
-        run=_without_invariants,
-        example=lambda x, y: scan(lambda c, _: (c * exp(y), c), x, None, 9)[1],
-    ),
-    Pass(
-        "while_invariants",
-        keys=(While,),
-        phase=SPECIALIZE,
-        kind=EXACT,
-        why="What depends on captured values alone is the same in all steps, and whenever it is asked for the next.",
-        run=_without_invariants_of_while,
-        example=_until_larger,
-    ),
-)
+PASSES = (_scan_invariants, _while_invariants)

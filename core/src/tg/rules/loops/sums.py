@@ -18,7 +18,7 @@ from tg.ops.reduction import sum as sum_of
 from tg.ops.shape import broadcast_to, ravel, swapaxes
 from tg.ops.shape_ops import AxisLength, ExpandDims
 from tg.rewrite.phases import REASSOCIATES, SPECIALIZE
-from tg.rewrite.rule import INEXACT, Pass
+from tg.rewrite.rule import INEXACT, pass_of
 from tg.rules.loops.steps import VIEWS, kept_inputs, with_parts
 from tg.rules.shape.moved import every
 from tg.types.atoms import AxisLength as AxisAtom
@@ -42,8 +42,18 @@ def _of_sums(view: View, replaced: Callable[[Apply, Scan, View], dict[int, Varia
     return replacements
 
 
-def _with_sums_behind(view: View) -> dict[int, Variable]:
-    """Loops behind which what their steps only add up is added up."""
+def _total(x: Variable) -> Variable:
+    """The sum of the elements of an array by a loop that traces nothing."""
+    zero = Constant(np.zeros((), x.type.numpy_dtype))
+    return _without_traces(scan(lambda c, v: (c + v, None), zero, ravel(x))[0])[0]
+
+
+@pass_of(Scan, phase=SPECIALIZE, kind=REASSOCIATES, example=_total)
+def _scan_sums(view: View) -> dict[int, Variable]:
+    """Loops behind which what their steps only add up is added up.
+
+    A sum of what there is of all steps is no carry, and one of outer products is a product of matrices.
+    """
     return _of_sums(view, _summed)
 
 
@@ -108,8 +118,23 @@ def _outer_factors(body: FrozenGraph, makers: Mapping[int, Node], v: int) -> tup
     return (by_axes[(-1,)], by_axes[(-2,)]) if by_axes.keys() == {(-1,), (-2,)} else None
 
 
-def _with_sums_of_elements_behind(view: View) -> dict[int, Variable]:
-    """Loops whose steps add elements of arrays up, each by itself, and behind them the sums over these."""
+def _total_of_elements(x: Variable) -> Variable:
+    """The sum of all elements that some steps have, added up by these."""
+
+    def step(carry: Any, v: Variable) -> Any:
+        return (carry[0] * v, carry[1] + sum_of(carry[0])), None
+
+    zero = Constant(np.zeros((), x.type.numpy_dtype))
+    carries, _ = scan(step, (x, zero), broadcast_to(x, (9, *x.shape)))
+    return _without_traces(carries[0])[1]
+
+
+@pass_of(Scan, phase=SPECIALIZE, kind=REASSOCIATES, example=_total_of_elements)
+def _scan_sums_of_elements(view: View) -> dict[int, Variable]:
+    """Loops whose steps add elements of arrays up, each by itself, and behind them the sums over these.
+
+    Steps that work on each element by itself can be run element by element; a sum over them waits for all.
+    """
     return _of_sums(view, _summed_behind)
 
 
@@ -184,23 +209,6 @@ def _is_zero(v: Variable) -> bool:
     return every(v, lambda u: isinstance(u, Constant) and not u.data.any())
 
 
-def _total(x: Variable) -> Variable:
-    """The sum of the elements of an array by a loop that traces nothing."""
-    zero = Constant(np.zeros((), x.type.numpy_dtype))
-    return _without_traces(scan(lambda c, v: (c + v, None), zero, ravel(x))[0])[0]
-
-
-def _total_of_elements(x: Variable) -> Variable:
-    """The sum of all elements that some steps have, added up by these."""
-
-    def step(carry: Any, v: Variable) -> Any:
-        return (carry[0] * v, carry[1] + sum_of(carry[0])), None
-
-    zero = Constant(np.zeros((), x.type.numpy_dtype))
-    carries, _ = scan(step, (x, zero), broadcast_to(x, (9, *x.shape)))
-    return _without_traces(carries[0])[1]
-
-
 def _without_traces(carry: Variable) -> Sequence[Variable]:
     """The carries that a loop ends with, for examples: the loop without what gradients would want of its steps."""
     node: Any = carry.apply
@@ -209,23 +217,4 @@ def _without_traces(carry: Variable) -> Sequence[Variable]:
     return apply(node.op.with_body(smaller), node.inputs)
 
 
-PASSES = (
-    Pass(
-        "scan_sums_of_elements",
-        keys=(Scan,),
-        phase=SPECIALIZE,
-        kind=REASSOCIATES,
-        why="Steps that work on each element by itself can be run element by element; a sum over them waits for all.",
-        run=_with_sums_of_elements_behind,
-        example=_total_of_elements,
-    ),
-    Pass(
-        "scan_sums",
-        keys=(Scan,),
-        phase=SPECIALIZE,
-        kind=REASSOCIATES,
-        why="A sum of what there is of all steps is no carry, and one of outer products is a product of matrices.",
-        run=_with_sums_behind,
-        example=_total,
-    ),
-)
+PASSES = (_scan_sums_of_elements, _scan_sums)

@@ -10,8 +10,8 @@ from tg.graph.nodes import Constant, apply
 from tg.ops.iteration import scan
 from tg.ops.loops import Scan
 from tg.ops.shape import broadcast_to, expand_dims, stack
-from tg.rewrite.phases import CANONICALIZE, EXACT, SPECIALIZE
-from tg.rewrite.rule import node_rule
+from tg.rewrite.phases import EXACT, SPECIALIZE
+from tg.rewrite.rule import rule_of, rule_of_node
 from tg.rules.loops.steps import VIEWS, has_effect
 from tg.types.substitution import atoms
 
@@ -23,25 +23,42 @@ MOST_STEPS: Final = 8  # of a loop that is written out, and
 MOST_NODES: Final = 32  # nodes of what takes its place: on `c` 48, over vectors, took 1.7 times as long as the loop
 
 
-def _of_known_length(node: Apply, outputs: Outputs) -> Outputs | None:
-    """A loop whose length is a constant."""
-    op = node.op
-    assert isinstance(op, Scan)
-    length = node.inputs[0] if op.first else None
+@rule_of(
+    Scan,
+    kind=EXACT,
+    below=(Constant,),
+    example=lambda x: scan(lambda c, _: (c + x, c * x), x, None, Constant(np.asarray(3)))[1],
+)
+def _scan_of_known_length(op: Scan, *operands: Variable) -> Outputs | None:
+    """A loop whose length is a constant.
+
+    A length that is known needs no operand, and what follows from it is known as well.
+    """
+    length = operands[0] if op.first else None
     if not isinstance(length, Constant) or int(length.data) < 0:
         return None
-    return apply(Scan(op.body, op.carries, op.sequences, int(length.data), op.reverse, op.told), node.inputs[1:])
+    return apply(Scan(op.body, op.carries, op.sequences, int(length.data), op.reverse, op.told), operands[1:])
 
 
-def _of_one_step(node: Apply, outputs: Outputs) -> Outputs | None:
-    """Results of a loop of no step or one, without a loop."""
+@rule_of_node(Scan, kind=EXACT, example=lambda x: scan(lambda c, v: (c * v, c + v), x, expand_dims(x, 0))[1])
+def _scan_of_one_step(node: Apply, outputs: Outputs) -> Outputs | None:
+    """Results of a loop of no step or one, without a loop.
+
+    One step is no loop, and without a step the carries are what they were.
+    """
     op = node.op
     assert isinstance(op, Scan)
     return _unrolled(op, node, outputs) if op.length in (0, 1) else None
 
 
-def _of_few_steps(node: Apply, outputs: Outputs) -> Outputs | None:
-    """Results of a loop of few steps, written out, where these can be computed with one another."""
+@rule_of_node(
+    Scan, phase=SPECIALIZE, kind=EXACT, example=lambda x: scan(lambda c, v: (c * v, c + v), x, stack([x, x, x]))[1]
+)
+def _scan_of_few_steps(node: Apply, outputs: Outputs) -> Outputs | None:
+    """Results of a loop of few steps, written out, where these can be computed with one another.
+
+    Steps that are written out are computed with one another and with what surrounds them.
+    """
     op = node.op
     assert isinstance(op, Scan)
     if op.length is None or op.length > MOST_STEPS or op.length * len(op.body.nodes) > MOST_NODES:
@@ -74,33 +91,4 @@ def _unrolled(op: Scan, node: Apply, outputs: Outputs) -> Outputs | None:
     return tuple(results) if all(new.type.refines(v.type) for new, v in zip(results, outputs, strict=True)) else None
 
 
-RULES = (
-    node_rule(
-        "scan_of_known_length",
-        keys=(Scan,),
-        below=(Constant,),
-        apply=_of_known_length,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="A length that is known needs no operand, and what follows from it is known as well.",
-        example=lambda x: scan(lambda c, _: (c + x, c * x), x, None, Constant(np.asarray(3)))[1],
-    ),
-    node_rule(
-        "scan_of_one_step",
-        keys=(Scan,),
-        apply=_of_one_step,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="One step is no loop, and without a step the carries are what they were.",
-        example=lambda x: scan(lambda c, v: (c * v, c + v), x, expand_dims(x, 0))[1],
-    ),
-    node_rule(
-        "scan_of_few_steps",
-        keys=(Scan,),
-        apply=_of_few_steps,
-        phase=SPECIALIZE,
-        kind=EXACT,
-        why="Steps that are written out are computed with one another and with what surrounds them.",
-        example=lambda x: scan(lambda c, v: (c * v, c + v), x, stack([x, x, x]))[1],
-    ),
-)
+RULES = (_scan_of_known_length, _scan_of_one_step, _scan_of_few_steps)

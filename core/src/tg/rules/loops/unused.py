@@ -10,8 +10,8 @@ from tg.ops.control import Call
 from tg.ops.iteration import scan
 from tg.ops.loops import Cond, Scan, While
 from tg.ops.shape import broadcast_to
-from tg.rewrite.phases import CANONICALIZE, EXACT
-from tg.rewrite.rule import Pass
+from tg.rewrite.phases import EXACT
+from tg.rewrite.rule import pass_of
 from tg.rules.loops.steps import kept_inputs, read_by_checks, with_parts
 
 if TYPE_CHECKING:
@@ -22,8 +22,19 @@ if TYPE_CHECKING:
     from tg.graph.view import View
 
 
-def _without_unused(view: View) -> dict[int, Variable]:
-    """Loops, branches and calls without results that nobody reads, and operands that they do not need."""
+@pass_of(
+    Scan,
+    While,
+    Cond,
+    Call,
+    kind=EXACT,
+    example=lambda x: scan(lambda c, v: (c + v, c * v), x, broadcast_to(x, (3, *x.shape)))[0],
+)
+def _scan_unused(view: View) -> dict[int, Variable]:
+    """Loops, branches and calls without results that nobody reads, and operands that they do not need.
+
+    Results that nobody reads need no memory, and what only they depend on is not computed.
+    """
     replacements: dict[int, Variable] = {}
     for node in view.applies:
         if isinstance(node.op, Scan):
@@ -161,14 +172,4 @@ def _with_needed(node: Node, needed: set[int]) -> Node:
     return Node(narrow, tuple(node.inputs[k] for k in read), tuple(node.outputs[k] for k in wanted))
 
 
-PASSES = (
-    Pass(
-        "scan_unused",
-        keys=(Scan, While, Cond, Call),
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Results that nobody reads need no memory, and what only they depend on is not computed.",
-        run=_without_unused,
-        example=lambda x: scan(lambda c, v: (c + v, c * v), x, broadcast_to(x, (3, *x.shape)))[0],
-    ),
-)
+PASSES = (_scan_unused,)

@@ -18,8 +18,8 @@ from tg.ops.elementwise.arithmetic import add, divide, multiply, negative, subtr
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.nn.convolved import Convolution, convolution
 from tg.ops.shape import Concatenate, ExpandDims, Reshape, Squeeze, Transpose, reshape
-from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SPECIALIZE
-from tg.rewrite.rule import FLOATING, Pass, node_rule
+from tg.rewrite.phases import EXACT, REASSOCIATES, SPECIALIZE
+from tg.rewrite.rule import FLOATING, pass_of, rule_of
 from tg.rules.shape import made_by
 from tg.rules.shape.moved import every
 from tg.rules.shape.terms import MOVEMENTS, arranged, below_movements, is_one, places_of, wanted_shape
@@ -45,10 +45,19 @@ LEAST_GAIN: Final = 2  # so many times as large as a kernel is a result for whos
 # --- zeros around images ---------------------------------------------------------------------------------------------
 
 
-def _of_padded(node: Apply, outputs: Any) -> Variable | None:
-    """Zeros joined to images along axes of windows are zeros that the convolution puts there."""
-    op: Any = node.op
-    x, w, *rest = node.inputs
+def _padded_example(x: Variable, w: Variable) -> Variable:
+    images = arranged(Concatenate(-1)(x * 0 + 1, x), [None, None, None, 0, 1])
+    zeros = Constant(np.zeros((1, 1, 1, 4, 1), x.type.numpy_dtype))
+    padded = Concatenate(-1)(zeros, images, zeros)
+    return convolution(padded, arranged(w, [None, None, None, 0, 1]), (1, 2), (1, 1), (1, 1), (1, 0), (3, 4))
+
+
+@rule_of(Convolution, kind=EXACT, below=(Concatenate, ExpandDims, Squeeze, Transpose, Reshape), example=_padded_example)
+def _convolution_of_padded(op: Any, x: Variable, w: Variable, *rest: Variable) -> Variable | None:
+    """Zeros joined to images along axes of windows are zeros that the convolution puts there.
+
+    A convolution puts zeros around images by itself; the images need not be copied.
+    """
     before, sizes = op.numbers([*map(size_value, rest)])
     for k in range(len(before)):
         match = _unpadded(x, k - len(before))
@@ -254,10 +263,20 @@ def _sum(x: Variable | None, y: Variable) -> Variable:
     return y if x is None else _known(add, x, y)
 
 
-def _folded(view: View) -> dict[int, Variable]:
+def _channels_example(x: Variable, w: Variable) -> Variable:
+    images, kernel = arranged(x, [None, None, None, 0, 1]), arranged(w, [None, 0, None, None, 1])
+    y = Squeeze((-4,))(convolution(images, kernel, (1, 1), (1, 1), (1, 1), (0, 1), (4, 4)))
+    mean, scale = (arranged(v[0], [None, 0, None, None]) for v in (x, w))
+    return add(multiply(divide(subtract(y, mean), scale), 2), mean)
+
+
+@pass_of(Convolution, MatMul, phase=SPECIALIZE, kind=REASSOCIATES, example=_channels_example)
+def _convolution_of_channels(view: View) -> dict[int, Variable]:
     """Sums and products of convolutions and numbers for each channel, of values that nothing else reads.
 
     Of products by matrices, too, where these and the numbers are the same in all calls.
+
+    A scale and a shift for each channel in place of what batch norm does to each element.
     """
     by_id: dict[int, tuple[Variable, Affine]] = {}
     for node in view.applies:
@@ -312,41 +331,6 @@ def _continued(node: Apply, v: Variable, value: Variable, last: Affine) -> Affin
     return None
 
 
-def _padded_example(x: Variable, w: Variable) -> Variable:
-    images = arranged(Concatenate(-1)(x * 0 + 1, x), [None, None, None, 0, 1])
-    zeros = Constant(np.zeros((1, 1, 1, 4, 1), x.type.numpy_dtype))
-    padded = Concatenate(-1)(zeros, images, zeros)
-    return convolution(padded, arranged(w, [None, None, None, 0, 1]), (1, 2), (1, 1), (1, 1), (1, 0), (3, 4))
+RULES = (_convolution_of_padded,)
 
-
-def _channels_example(x: Variable, w: Variable) -> Variable:
-    images, kernel = arranged(x, [None, None, None, 0, 1]), arranged(w, [None, 0, None, None, 1])
-    y = Squeeze((-4,))(convolution(images, kernel, (1, 1), (1, 1), (1, 1), (0, 1), (4, 4)))
-    mean, scale = (arranged(v[0], [None, 0, None, None]) for v in (x, w))
-    return add(multiply(divide(subtract(y, mean), scale), 2), mean)
-
-
-RULES = (
-    node_rule(
-        "convolution_of_padded",
-        keys=(Convolution,),
-        below=(Concatenate, ExpandDims, Squeeze, Transpose, Reshape),
-        apply=_of_padded,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="A convolution puts zeros around images by itself; the images need not be copied.",
-        example=_padded_example,
-    ),
-)
-
-PASSES = (
-    Pass(
-        "convolution_of_channels",
-        phase=SPECIALIZE,
-        keys=(Convolution, MatMul),
-        kind=REASSOCIATES,
-        why="A scale and a shift for each channel in place of what batch norm does to each element.",
-        run=_folded,
-        example=_channels_example,
-    ),
-)
+PASSES = (_convolution_of_channels,)

@@ -17,8 +17,8 @@ from tg.ops.indexing import Slice, flip
 from tg.ops.reduction import ArgReduce, Reduce
 from tg.ops.shape import Concatenate, ExpandDims, Reshape, Squeeze, Transpose, concatenate, expand_dims_at, reshape
 from tg.ops.sorting import Sort
-from tg.rewrite.phases import CANONICALIZE, EXACT, SIGNED_ZERO, SPECIALIZE
-from tg.rewrite.rule import node_rule
+from tg.rewrite.phases import EXACT, SIGNED_ZERO, SPECIALIZE
+from tg.rewrite.rule import rule_of, rule_of_node
 from tg.rules.reduction.order import reordering
 from tg.rules.shape import made_by, wanted_shape
 from tg.rules.shape.moved import Moved
@@ -60,7 +60,9 @@ def _single(node: Apply) -> Variable | None:
     return Squeeze(tuple(without(k, rest) for k in single))(y) if single else y
 
 
-def _one_element(node: Apply, outputs: Any) -> Variable | None:
+@rule_of_node(Reduce, kind=EXACT, example=lambda x: _max(expand_dims_at(x, (-1,)), -1))
+def _reduce_one_element(node: Apply, outputs: Any) -> Variable | None:
+    """An axis of length 1, or no axis, leaves nothing to combine."""
     op: Any = node.op
     (x,) = node.inputs
     if op.fn is add or (op.fn is multiply and is_complex(x.type.dtype)):  # 1 * z has a NaN where z is infinite
@@ -68,14 +70,16 @@ def _one_element(node: Apply, outputs: Any) -> Variable | None:
     return _single(node)
 
 
-def _sum_of_one(node: Apply, outputs: Any) -> Variable | None:
+@rule_of_node(Reduce, kind=SIGNED_ZERO, example=lambda x: _sum(expand_dims_at(x, (-1,)), -1))
+def _sum_one_element(node: Apply, outputs: Any) -> Variable | None:
+    """An axis of length 1, or no axis, leaves nothing to add; a sum may turn -0.0 into 0.0."""
     op: Any = node.op
     return _single(node) if op.fn is add else None
 
 
-def _of_nothing(node: Apply, outputs: Any) -> Variable | None:
-    op: Any = node.op
-    (x,) = node.inputs
+@rule_of(Reduce, kind=EXACT, example=lambda x: _sum(Slice((0,), (0,), (1,))(x), -1))
+def _reduce_nothing(op: Any, x: Variable) -> Variable | None:
+    """The result of no elements is what the reduction starts from."""
     if not any(x.type.shape[k] == 0 for k in op.axes) or (op.reduction.needs_elements and not op.total):
         return None
     return Constant(np.asarray(op.reduction.identity(x.type.dtype)))
@@ -94,11 +98,12 @@ def _of_reduction(node: Apply) -> Variable | None:
     return Reduce(op.fn, axes, op.total or inner.total)(y)  # type: ignore[no-any-return]
 
 
-def _movement_outwards(node: Apply, outputs: Any) -> Variable | None:
-    """Reductions of expanded, squeezed and transposed arrays whose elements are combined in the order they had."""
-    op: Any = node.op
-    (x,) = node.inputs
+@rule_of(Reduce, kind=EXACT, below=(ExpandDims, Squeeze, Transpose), example=lambda x: _sum(_swapped(x), -1))
+def _reduce_of_movement(op: Any, x: Variable) -> Variable | None:
+    """Reductions of expanded, squeezed and transposed arrays whose elements are combined in the order they had.
 
+    Less is moved after the reduction, or nothing.
+    """
     below = Moved.of(x, ExpandDims, Squeeze, Transpose, most=1)
     inner = [below.source(k) for k in op.axes]
     if not inner or None in inner or inner != sorted(inner):  # type: ignore[type-var]
@@ -106,10 +111,11 @@ def _movement_outwards(node: Apply, outputs: Any) -> Variable | None:
     return below.along(op.axes, lambda axes, y: reduced(op, axes, y))
 
 
-def _position_outwards(node: Apply, outputs: Any) -> Variable | None:
-    op: Any = node.op
-    (x,) = node.inputs
-
+@rule_of(
+    ArgReduce, kind=EXACT, below=(ExpandDims, Squeeze, Transpose), example=lambda x: ArgReduce(maximum, -1)(_swapped(x))
+)
+def _position_of_movement(op: Any, x: Variable) -> Variable | None:
+    """Less is moved after the reduction, or nothing."""
     below = Moved.of(x, ExpandDims, Squeeze, Transpose, most=1)
     return below.along((op.axis,), lambda axes, y: ArgReduce(op.fn, *axes)(y))
 
@@ -230,33 +236,9 @@ def _examples(change: Callable[[Variable], Variable], *axes: int) -> Any:
 
 
 RULES = (
-    node_rule(
-        "reduce_one_element",
-        keys=(Reduce,),
-        apply=_one_element,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="An axis of length 1, or no axis, leaves nothing to combine.",
-        example=lambda x: _max(expand_dims_at(x, (-1,)), -1),
-    ),
-    node_rule(
-        "sum_one_element",
-        keys=(Reduce,),
-        apply=_sum_of_one,
-        phase=CANONICALIZE,
-        kind=SIGNED_ZERO,
-        why="An axis of length 1, or no axis, leaves nothing to add; a sum may turn -0.0 into 0.0.",
-        example=lambda x: _sum(expand_dims_at(x, (-1,)), -1),
-    ),
-    node_rule(
-        "reduce_nothing",
-        keys=(Reduce,),
-        apply=_of_nothing,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The result of no elements is what the reduction starts from.",
-        example=lambda x: _sum(Slice((0,), (0,), (1,))(x), -1),
-    ),
+    _reduce_one_element,
+    _sum_one_element,
+    _reduce_nothing,
     *reordering(
         "of_reduction",
         apply=_of_reduction,
@@ -264,26 +246,8 @@ RULES = (
         below=(Reduce,),
         examples=(lambda x: _any(_any(x, -1), -1), lambda x: _max(_max(x, -1), -1), lambda x: _sum(_sum(x, -1), -1)),
     ),
-    node_rule(
-        "reduce_of_movement",
-        keys=(Reduce,),
-        apply=_movement_outwards,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Less is moved after the reduction, or nothing.",
-        below=(ExpandDims, Squeeze, Transpose),
-        example=lambda x: _sum(_swapped(x), -1),
-    ),
-    node_rule(
-        "position_of_movement",
-        keys=(ArgReduce,),
-        apply=_position_outwards,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Less is moved after the reduction, or nothing.",
-        below=(ExpandDims, Squeeze, Transpose),
-        example=lambda x: ArgReduce(maximum, -1)(_swapped(x)),
-    ),
+    _reduce_of_movement,
+    _position_of_movement,
     *reordering(
         "of_transpose",
         apply=_of_transpose,

@@ -13,8 +13,8 @@ from tg.ops.elementwise.comparison import equal, greater, logical_and, logical_n
 from tg.ops.reduction import ArgReduce, Reduce
 from tg.ops.shape import Squeeze, expand_dims_at
 from tg.rewrite.pattern import is_made_by
-from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO
-from tg.rewrite.rule import node_rule
+from tg.rewrite.phases import EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO
+from tg.rewrite.rule import rule_of, rule_of_node
 from tg.rules.elementwise.arithmetic.analysis import is_finite, is_finite_and_nonzero, is_scalar_constant
 from tg.rules.elementwise.arithmetic.scalars import exact, is_in_range
 from tg.types.dtypes import is_complex, is_float, is_plain_zeros, numpy_dtype
@@ -25,44 +25,52 @@ if TYPE_CHECKING:
     from tg.rules.reduction.axes import Axes
 
 
-def _of_negative(node: Apply, outputs: Any) -> Variable | None:
-    op: Any = node.op
-    (x,) = node.inputs
+@rule_of(Reduce, kind=SIGNED_ZERO, below=(negative,), example=lambda x: Reduce(add, (-1,))(-x))
+def _sum_of_negative(op: Any, x: Variable) -> Variable | None:
+    """One change of sign in place of one for each element."""
     if op.fn is not add:
         return None
     return negative(Reduce(op.fn, op.axes, op.total)(x.inputs[0]))
 
 
-def _extreme_of_negative(node: Apply, outputs: Any) -> Variable | None:
-    op: Any = node.op
-    (x,) = node.inputs
+@rule_of(Reduce, kind=EXACT, below=(negative,), example=lambda x: Reduce(maximum, (-1,), total=True)(-x))
+def _extreme_of_negative(op: Any, x: Variable) -> Variable | None:
+    """One change of sign in place of one for each element."""
     if not op.reduction.is_extreme or not is_float(x.type.dtype):
         return None
     return negative(Reduce(op.reduction.dual, op.axes, op.total)(x.inputs[0]))
 
 
-def _position_of_negative(node: Apply, outputs: Any) -> Variable | None:
-    """The largest of -x stands where the least of x does; integers have one that is its own opposite."""
-    op: Any = node.op
-    (x,) = node.inputs
+@rule_of(ArgReduce, kind=EXACT, below=(negative,), example=lambda x: ArgReduce(maximum, -1)(-x))
+def _position_of_negative(op: Any, x: Variable) -> Variable | None:
+    """The largest of -x stands where the least of x does; integers have one that is its own opposite.
+
+    The order of the opposites is the opposite order.
+    """
     if not is_float(x.type.dtype):
         return None
     return ArgReduce(op.reduction.dual, op.axis)(x.inputs[0])  # type: ignore[no-any-return]
 
 
-def _of_complement(node: Apply, outputs: Any) -> Variable | None:
-    """Not all are where any is not, and the other way round."""
-    op: Any = node.op
-    (x,) = node.inputs
+@rule_of(
+    Reduce,
+    kind=EXACT,
+    below=(logical_not,),
+    example=lambda x: Reduce(logical_and, (-1,))(logical_not(cast_variable(x, "bool"))),
+)
+def _reduce_of_complement(op: Any, x: Variable) -> Variable | None:
+    """Not all are where any is not, and the other way round. One complement in place of one for each element."""
     if op.reduction.kind != "logical" or x.inputs[0].type.dtype != x.type.dtype:
         return None
     return logical_not(Reduce(op.reduction.dual, op.axes, op.total)(x.inputs[0]))
 
 
-def _of_multiple(node: Apply, outputs: Any) -> Any:
-    """sum(x * c) is sum(x) * c, and sum(x / c) is sum(x) / c, for a finite constant other than 0."""
-    op: Any = node.op
-    (y,) = node.inputs
+@rule_of(Reduce, kind=REASSOCIATES, below=(multiply, divide), example=lambda x: Reduce(add, (-1,))(x * 3))
+def _sum_of_multiple(op: Any, y: Variable) -> Any:
+    """sum(x * c) is sum(x) * c, and sum(x / c) is sum(x) / c, for a finite constant other than 0.
+
+    One product in place of one for each element.
+    """
     if op.fn is not add:
         return None
     x, c = y.inputs
@@ -134,10 +142,17 @@ def _product_with_zeros(left: Variable, right: Variable, of_x: Axes, of_y: Axes)
     return where(equal(left, 0), left, product) if of_y else product
 
 
-def _of_masked(node: Apply, outputs: Any) -> Variable | None:
-    """A condition that does not vary along the axes of a sum chooses between the sum and 0."""
-    op: Any = node.op
-    (z,) = node.inputs
+@rule_of(
+    Reduce,
+    kind=EXACT,
+    below=(where,),
+    example=lambda x, y: Reduce(add, (-1,))(where(expand_dims_at(Reduce(add, (-1,))(y), (-1,)) > 0, x, _zero(x))),
+)
+def _sum_of_masked(op: Any, z: Variable) -> Variable | None:
+    """A condition that does not vary along the axes of a sum chooses between the sum and 0.
+
+    One choice in place of one for each element.
+    """
     c, x, zero = z.inputs
     if op.fn is not add or not isinstance(zero, Constant) or zero.data.ndim or not is_plain_zeros(zero.data):
         return None
@@ -160,11 +175,25 @@ def _pays(x: Variable, own: tuple[int, ...], z: Variable, axes: tuple[int, ...])
     return bool(own) and (smaller or own == axes) and z.type.dtype != "float16"
 
 
-def _of_known_factor(node: Apply, outputs: Any) -> Variable | None:
+@rule_of_node(
+    Reduce,
+    kind=REASSOCIATES,
+    below=(multiply, divide, gate),
+    example=lambda x, y: Reduce(add, (-1,))(expand_dims_at(_finite(x), (-1,)) * expand_dims_at(y, (-3,))),
+)
+def _sum_of_factor_of_known(node: Apply, outputs: Any) -> Variable | None:
+    """One product in place of one for each element; of outer products no table is made."""
     return _of_factor(node, safe=True)
 
 
-def _of_any_factor(node: Apply, outputs: Any) -> Variable | None:
+@rule_of_node(
+    Reduce,
+    kind=NAN_UNSAFE,
+    below=(multiply, divide, gate),
+    example=lambda x, y: Reduce(add, (-1,))(expand_dims_at(x, (-1,)) * expand_dims_at(y, (-3,))),
+)
+def _sum_of_factor(node: Apply, outputs: Any) -> Variable | None:
+    """One product in place of one for each element; of outer products no table is made."""
     return _of_factor(node, safe=False)
 
 
@@ -195,84 +224,12 @@ def _finite(x: Variable) -> Variable:
 
 
 RULES = (
-    node_rule(
-        "sum_of_negative",
-        keys=(Reduce,),
-        apply=_of_negative,
-        phase=CANONICALIZE,
-        kind=SIGNED_ZERO,
-        why="One change of sign in place of one for each element.",
-        below=(negative,),
-        example=lambda x: Reduce(add, (-1,))(-x),
-    ),
-    node_rule(
-        "extreme_of_negative",
-        keys=(Reduce,),
-        apply=_extreme_of_negative,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="One change of sign in place of one for each element.",
-        below=(negative,),
-        example=lambda x: Reduce(maximum, (-1,), total=True)(-x),
-    ),
-    node_rule(
-        "position_of_negative",
-        keys=(ArgReduce,),
-        apply=_position_of_negative,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The order of the opposites is the opposite order.",
-        below=(negative,),
-        example=lambda x: ArgReduce(maximum, -1)(-x),
-    ),
-    node_rule(
-        "reduce_of_complement",
-        keys=(Reduce,),
-        apply=_of_complement,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="One complement in place of one for each element.",
-        below=(logical_not,),
-        example=lambda x: Reduce(logical_and, (-1,))(logical_not(cast_variable(x, "bool"))),
-    ),
-    node_rule(
-        "sum_of_multiple",
-        keys=(Reduce,),
-        apply=_of_multiple,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="One product in place of one for each element.",
-        below=(multiply, divide),
-        example=lambda x: Reduce(add, (-1,))(x * 3),
-    ),
-    node_rule(
-        "sum_of_masked",
-        keys=(Reduce,),
-        apply=_of_masked,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="One choice in place of one for each element.",
-        below=(where,),
-        example=lambda x, y: Reduce(add, (-1,))(where(expand_dims_at(Reduce(add, (-1,))(y), (-1,)) > 0, x, _zero(x))),
-    ),
-    node_rule(
-        "sum_of_factor_of_known",
-        keys=(Reduce,),
-        apply=_of_known_factor,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="One product in place of one for each element; of outer products no table is made.",
-        below=(multiply, divide, gate),
-        example=lambda x, y: Reduce(add, (-1,))(expand_dims_at(_finite(x), (-1,)) * expand_dims_at(y, (-3,))),
-    ),
-    node_rule(
-        "sum_of_factor",
-        keys=(Reduce,),
-        apply=_of_any_factor,
-        phase=CANONICALIZE,
-        kind=NAN_UNSAFE,
-        why="One product in place of one for each element; of outer products no table is made.",
-        below=(multiply, divide, gate),
-        example=lambda x, y: Reduce(add, (-1,))(expand_dims_at(x, (-1,)) * expand_dims_at(y, (-3,))),
-    ),
+    _sum_of_negative,
+    _extreme_of_negative,
+    _position_of_negative,
+    _reduce_of_complement,
+    _sum_of_multiple,
+    _sum_of_masked,
+    _sum_of_factor_of_known,
+    _sum_of_factor,
 )

@@ -22,8 +22,8 @@ from tg.ops.elementwise.comparison import (
 from tg.ops.elementwise.rounding import floor
 from tg.ops.reduction import Reduce
 from tg.ops.shape import BroadcastTo, ExpandDims, Squeeze, broadcast_to, expand_dims_at
-from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
-from tg.rewrite.rule import node_rule
+from tg.rewrite.phases import EXACT, REASSOCIATES, SIGNED_ZERO
+from tg.rewrite.rule import rule_of, rule_of_node
 from tg.rules.reduction.axes import reduced, without
 from tg.rules.shape import made_by, wanted_shape
 from tg.rules.shape.moved import Moved
@@ -52,8 +52,14 @@ def _unrepeated(node: Apply) -> tuple[Variable, int | Length, tuple[int | Length
     return rest, product(tuple(wanted[k] for k in repeats)), tuple(left)
 
 
+@rule_of_node(
+    Reduce,
+    kind=REASSOCIATES,
+    below=(BroadcastTo,),
+    example=lambda x: Reduce(add, (-3,))(broadcast_to(x, (7, *x.shape))),
+)
 def _sum_of_repeated(node: Apply, outputs: Any) -> Variable | None:
-    """The sum of what is repeated is a multiple, and 0 of what is repeated no times."""
+    """The sum of what is repeated is a multiple, and 0 of what is repeated no times. One product in place of a loop."""
     op: Any = node.op
     dtype = node.inputs[0].type.dtype
     if op.fn is not add or is_complex(dtype):
@@ -68,8 +74,17 @@ def _sum_of_repeated(node: Apply, outputs: Any) -> Variable | None:
     return broadcast_to(cast_variable(gate(count, x), dtype), left)
 
 
+@rule_of_node(
+    Reduce,
+    kind=SIGNED_ZERO,
+    below=(BroadcastTo,),
+    example=lambda x: Reduce(maximum, (-3,))(broadcast_to(x, (3, *x.shape))),
+)
 def _extreme_of_repeated(node: Apply, outputs: Any) -> Variable | None:
-    """A value repeated at least once has the same extremes, and holds anywhere or everywhere where it holds once."""
+    """A value repeated at least once has the same extremes, and holds anywhere or everywhere where it holds once.
+
+    More of the same changes no extreme, but which of two equal zeros it is.
+    """
     op: Any = node.op
     if not op.reduction.idempotent:
         return None
@@ -88,10 +103,19 @@ def _extreme_of_repeated(node: Apply, outputs: Any) -> Variable | None:
     return broadcast_to(one, left)
 
 
-def _sum_of_one_hot(node: Apply, outputs: Any) -> Variable | None:
-    """Along the axis of a range, how often a number equals an element: once where it lies inside, else never."""
-    op: Any = node.op
-    (y,) = node.inputs
+@rule_of(
+    Reduce,
+    kind=EXACT,
+    below=(Cast,),
+    example=lambda x: Reduce(add, (-1,))(
+        cast_variable(equal(expand_dims_at(cast_variable(x, "int64"), (-1,)), iota(5)), x.type.dtype)
+    ),
+)
+def _sum_of_one_hot(op: Any, y: Variable) -> Variable | None:
+    """Along the axis of a range, how often a number equals an element: once where it lies inside, else never.
+
+    A row of a one-hot table has at most a single one, so the table need not be made.
+    """
     cast = made_by(y, Cast)
     if not cast or op.fn is not add or y.inputs[0].op is not equal.op:
         return None
@@ -122,10 +146,14 @@ def _counts_along(v: Variable, axis: int) -> bool:
     return below.source(axis) is not None and below.made_by(Arange) is not None
 
 
-def _of_range(node: Apply, outputs: Any) -> Variable | None:
-    """The sum and the ends of 0, 1, ..., n - 1."""
-    op: Any = node.op
-    (x,) = node.inputs
+@rule_of(
+    Reduce,
+    kind=EXACT,
+    below=(Arange,),
+    example=lambda x: cast_variable(Reduce(add, (-1,))(Arange(None)(as_size_variable(7))), x.type.dtype) + x,
+)
+def _reduce_range(op: Any, x: Variable) -> Variable | None:
+    """The sum and the ends of 0, 1, ..., n - 1. The sum and the ends of a range follow from its length."""
     n = as_size_variable(*x.shape)
     if op.fn is add:
         half = floor_divide(n, 2)  # halved first: only the sum itself may wrap
@@ -135,47 +163,4 @@ def _of_range(node: Apply, outputs: Any) -> Variable | None:
     return None
 
 
-RULES = (
-    node_rule(
-        "sum_of_repeated",
-        keys=(Reduce,),
-        apply=_sum_of_repeated,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="One product in place of a loop.",
-        below=(BroadcastTo,),
-        example=lambda x: Reduce(add, (-3,))(broadcast_to(x, (7, *x.shape))),
-    ),
-    node_rule(
-        "extreme_of_repeated",
-        keys=(Reduce,),
-        apply=_extreme_of_repeated,
-        phase=CANONICALIZE,
-        kind=SIGNED_ZERO,
-        why="More of the same changes no extreme, but which of two equal zeros it is.",
-        below=(BroadcastTo,),
-        example=lambda x: Reduce(maximum, (-3,))(broadcast_to(x, (3, *x.shape))),
-    ),
-    node_rule(
-        "sum_of_one_hot",
-        keys=(Reduce,),
-        apply=_sum_of_one_hot,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="A row of a one-hot table has at most a single one, so the table need not be made.",
-        below=(Cast,),
-        example=lambda x: Reduce(add, (-1,))(
-            cast_variable(equal(expand_dims_at(cast_variable(x, "int64"), (-1,)), iota(5)), x.type.dtype)
-        ),
-    ),
-    node_rule(
-        "reduce_range",
-        keys=(Reduce,),
-        apply=_of_range,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The sum and the ends of a range follow from its length.",
-        below=(Arange,),
-        example=lambda x: cast_variable(Reduce(add, (-1,))(Arange(None)(as_size_variable(7))), x.type.dtype) + x,
-    ),
-)
+RULES = (_sum_of_repeated, _extreme_of_repeated, _sum_of_one_hot, _reduce_range)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tg.ops.shape import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose, broadcast_to, expand_dims_at, reshape
 from tg.rewrite.phases import CANONICALIZE, EXACT
-from tg.rewrite.rule import node_rule
+from tg.rewrite.rule import node_rule, rule_of, rule_of_node
 from tg.rules.shape.terms import (
     MOVEMENTS,
     arranged,
@@ -34,35 +34,58 @@ if TYPE_CHECKING:
     from tg.rules.shape.terms import Entry, Places, Shape
 
 
-def _merged(node: Apply, outputs: Any) -> Variable | None:
-    """A chain of expand_dims, squeeze and transpose in its canonical form."""
+@rule_of_node(
+    *MOVEMENTS,
+    kind=EXACT,
+    example=lambda x: ExpandDims((-1,))(Transpose((-1, -2))(ExpandDims((-2,))(Transpose((-1, -2))(x)))),
+)
+def _movement_of_movement(node: Apply, outputs: Any) -> Variable | None:
+    """A chain of expand_dims, squeeze and transpose in its canonical form.
+
+    Permutations, dropped and added axes are each one op at most, in one order, and cancel.
+    """
     x, places, chain = below_movements(outputs[0])
     return None if steps(x, places) == chain else arranged(x, places)
 
 
-def _of_broadcast(node: Apply, outputs: Any) -> Variable | None:
-    """A movement of broadcast_to(x) is broadcast_to of a movement of x: where it drops an axis both have length 1."""
-    (y,) = node.inputs
+@rule_of(
+    *MOVEMENTS,
+    kind=EXACT,
+    below=(BroadcastTo,),
+    example=lambda x: Transpose((-3, -1, -2))(broadcast_to(x, (2, *x.shape))),
+)
+def _movement_of_broadcast(op: Any, y: Variable) -> Variable | None:
+    """A movement of broadcast_to(x) is broadcast_to of a movement of x: where it drops an axis both have length 1.
+
+    What is repeated is moved before it is repeated, and broadcasts meet what uses them.
+    """
     if not made_by(y, BroadcastTo):
         return None
     assert y.apply is not None
     x, lengths = y.apply.inputs[0], entries(y.apply)
     missing = y.type.ndim - x.type.ndim
-    places = places_of(node.op, y.type.ndim)
+    places = places_of(op, y.type.ndim)
     own: Places = [None if p is None or p < missing else p - missing for p in places]
     first = next((k for k, p in enumerate(own) if p is not None), len(own))
     return sized(BroadcastTo, arranged(x, own[first:]), [1 if p is None else lengths[p] for p in places])
 
 
-def _reshape_of_movement(node: Apply, outputs: Any) -> Any:
-    x, *sizes = node.inputs
+@rule_of(
+    Reshape, kind=EXACT, below=(Reshape, ExpandDims, Squeeze), example=lambda x: reshape(reshape(x, (-1,)), (2, 8))
+)
+def _reshape_of_movement(op: Any, x: Variable, *sizes: Variable) -> Any:
+    """Only the last shape counts; the number of elements is checked by the first."""
     if x.apply is None or not isinstance(x.apply.op, Reshape | ExpandDims | Squeeze):
         return None
-    return node.op(x.apply.inputs[0], *sizes)
+    return op(x.apply.inputs[0], *sizes)
 
 
+@rule_of_node(Reshape, kind=EXACT, example=Reshape((1, 16, 1)))
 def _reshape_of_ones(node: Apply, outputs: Any) -> Variable | None:
-    """A reshape that adds or drops lengths of 1 adds or drops axes; those that it adds come last."""
+    """A reshape that adds or drops lengths of 1 adds or drops axes; those that it adds come last.
+
+    Axes of length 1 are added and dropped by ops that say so, which merge with movements and broadcasts.
+    """
     x, wanted = node.inputs[0], wanted_shape(node.op, node)
     ones = [is_one(n) for n in wanted]
     own = [k for k, n in enumerate(x.shape) if not is_one(n)]
@@ -77,8 +100,17 @@ def _reshape_of_ones(node: Apply, outputs: Any) -> Variable | None:
     return ExpandDims(tuple(k - len(ones) for k, one in enumerate(ones) if one))(sized(Reshape, x, lengths))  # type: ignore[no-any-return]
 
 
+@rule_of_node(
+    Reshape,
+    kind=EXACT,
+    below=(BroadcastTo,),
+    example=lambda x: reshape(broadcast_to(expand_dims_at(x, (-3,)), (3, *x.shape)), (3, -1)),
+)
 def _reshape_of_broadcast(node: Apply, outputs: Any) -> Variable | None:
-    """A reshape that keeps repeated axes apart from others repeats what is reshaped."""
+    """A reshape that keeps repeated axes apart from others repeats what is reshaped.
+
+    The reshaped array is the smaller one, and it may not have to be repeated at all.
+    """
     y = node.inputs[0]
     if not made_by(y, BroadcastTo):
         return None
@@ -112,25 +144,8 @@ def _products(shape: Shape) -> list[object]:
 
 
 RULES = (
-    node_rule(
-        "movement_of_movement",
-        keys=MOVEMENTS,
-        apply=_merged,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Permutations, dropped and added axes are each one op at most, in one order, and cancel.",
-        example=lambda x: ExpandDims((-1,))(Transpose((-1, -2))(ExpandDims((-2,))(Transpose((-1, -2))(x)))),
-    ),
-    node_rule(
-        "movement_of_broadcast",
-        keys=MOVEMENTS,
-        below=(BroadcastTo,),
-        apply=_of_broadcast,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="What is repeated is moved before it is repeated, and broadcasts meet what uses them.",
-        example=lambda x: Transpose((-3, -1, -2))(broadcast_to(x, (2, *x.shape))),
-    ),
+    _movement_of_movement,
+    _movement_of_broadcast,
     node_rule(
         "reshape_to_same",
         keys=(Reshape,),
@@ -140,33 +155,7 @@ RULES = (
         why="It changes nothing.",
         example=lambda x: Reshape(x.type.shape)(x),
     ),
-    node_rule(
-        "reshape_of_movement",
-        keys=(Reshape,),
-        below=(Reshape, ExpandDims, Squeeze),
-        apply=_reshape_of_movement,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Only the last shape counts; the number of elements is checked by the first.",
-        example=lambda x: reshape(reshape(x, (-1,)), (2, 8)),
-    ),
-    node_rule(
-        "reshape_of_ones",
-        keys=(Reshape,),
-        apply=_reshape_of_ones,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Axes of length 1 are added and dropped by ops that say so, which merge with movements and broadcasts.",
-        example=Reshape((1, 16, 1)),
-    ),
-    node_rule(
-        "reshape_of_broadcast",
-        keys=(Reshape,),
-        below=(BroadcastTo,),
-        apply=_reshape_of_broadcast,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The reshaped array is the smaller one, and it may not have to be repeated at all.",
-        example=lambda x: reshape(broadcast_to(expand_dims_at(x, (-3,)), (3, *x.shape)), (3, -1)),
-    ),
+    _reshape_of_movement,
+    _reshape_of_ones,
+    _reshape_of_broadcast,
 )

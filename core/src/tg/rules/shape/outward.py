@@ -15,8 +15,8 @@ from tg.graph.nodes import Constant
 from tg.ops.elementwise.cast import Cast
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.shape import ExpandDims, Reshape, Squeeze, Transpose, expand_dims_at, inverse_permutation
-from tg.rewrite.phases import BACKEND, CANONICALIZE, EXACT
-from tg.rewrite.rule import Pass, node_rule
+from tg.rewrite.phases import BACKEND, EXACT
+from tg.rewrite.rule import pass_of, rule_of_node
 from tg.rules.shape.terms import arranged, below_movements, is_shape_of, made_by, steps, wanted_shape
 from tg.types.requirements import equal_here
 
@@ -46,8 +46,12 @@ def _as_scalar(v: Variable) -> Variable:
     return Constant(v.data.reshape(())) if type(v) is Constant and v.data.ndim else v
 
 
-def _through(node: Apply, outputs: Any) -> Variable | None:
-    """An elementwise function of values that one movement has made, of scalars and of constants is that movement."""
+@rule_of_node(*POINTWISE, kind=EXACT, below=KINDS, example=lambda x: -Transpose((-1, -2))(x))
+def _elementwise_of_movement(node: Apply, outputs: Any) -> Variable | None:
+    """An elementwise function of values that one movement has made, of scalars and of constants is that movement.
+
+    Movements go outwards, where they meet others and rules see the functions below.
+    """
     arrays = [v for v in node.inputs if not is_scalar(v)]
     nodes = [v.apply for v in arrays if v.apply is not None and type(v.apply.op) in KINDS]
     first = next((m for m in nodes if type(m.op) is Transpose), nodes[0] if nodes else None)
@@ -206,8 +210,12 @@ def _moved(v: Variable, root: Chain) -> Variable:
     return v
 
 
-def _beside_transposed(view: View) -> dict[int, Variable]:
-    """Elementwise functions of a transposed value and of others whose transposes are computed anyway: transposed."""
+@pass_of(Transpose, kind=EXACT, example=lambda x, y: Transpose((-1, -2))(Transpose((-1, -2))(x) @ y) + x)
+def _elementwise_beside_transposed(view: View) -> dict[int, Variable]:
+    """Elementwise functions of a transposed value and of others whose transposes are computed anyway: transposed.
+
+    What is computed in the other order of axes anyway is read there, and transposes meet others.
+    """
     nodes = [node for node in view.applies if type(node.op) is Transpose]
     transposes = {(id(node.inputs[0]), node.op): view.results(node)[0] for node in nodes}
     replacements: dict[int, Variable] = {}
@@ -228,14 +236,22 @@ def _beside_transposed(view: View) -> dict[int, Variable]:
     return replacements
 
 
-def _scalars(view: View) -> dict[int, Variable]:
-    """A squeeze that leaves no axis, of an elementwise value that nothing else reads."""
+@pass_of(kind=EXACT, example=lambda x: Squeeze((-2, -1))(x[:1, :1] * 2 + 1))
+def _scalars_as_scalars(view: View) -> dict[int, Variable]:
+    """A squeeze that leaves no axis, of an elementwise value that nothing else reads.
+
+    One element is computed without a loop.
+    """
     applies = view.applies
     return _inwards(view, [(n,) for n in applies if type(n.op) is Squeeze and view.results(n)[0].type.ndim == 0])
 
 
-def _between(view: View) -> dict[int, Variable]:
-    """Movements between elementwise functions, of values that nothing else reads."""
+@pass_of(phase=BACKEND, kind=EXACT, example=lambda x: Transpose((-1, -2))(x * 2) + expand_dims_at(x[0], (-1,)))
+def _movement_between_elementwise(view: View) -> dict[int, Variable]:
+    """Movements between elementwise functions, of values that nothing else reads.
+
+    Elementwise functions on both sides of a movement run in one loop.
+    """
     read = {id(v) for node in view.applies if type(node.op) in POINTWISE for v in node.inputs}
     ends = [n for n in view.applies if type(n.op) in KINDS and id(view.results(n)[0]) in read]
     return _inwards(view, [_in_a_row(view, node) for node in ends])
@@ -251,43 +267,6 @@ def _in_a_row(view: View, last: Apply) -> Chain:
     return tuple(chain)
 
 
-RULES = (
-    node_rule(
-        "elementwise_of_movement",
-        keys=POINTWISE,
-        below=KINDS,
-        apply=_through,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Movements go outwards, where they meet others and rules see the functions below.",
-        example=lambda x: -Transpose((-1, -2))(x),
-    ),
-)
+RULES = (_elementwise_of_movement,)
 
-PASSES = (
-    Pass(
-        "scalars_as_scalars",
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="One element is computed without a loop.",
-        run=_scalars,
-        example=lambda x: Squeeze((-2, -1))(x[:1, :1] * 2 + 1),
-    ),
-    Pass(
-        "elementwise_beside_transposed",
-        phase=CANONICALIZE,
-        keys=(Transpose,),
-        kind=EXACT,
-        why="What is computed in the other order of axes anyway is read there, and transposes meet others.",
-        run=_beside_transposed,
-        example=lambda x, y: Transpose((-1, -2))(Transpose((-1, -2))(x) @ y) + x,
-    ),
-    Pass(
-        "movement_between_elementwise",
-        phase=BACKEND,
-        kind=EXACT,
-        why="Elementwise functions on both sides of a movement run in one loop.",
-        run=_between,
-        example=lambda x: Transpose((-1, -2))(x * 2) + expand_dims_at(x[0], (-1,)),
-    ),
-)
+PASSES = (_scalars_as_scalars, _elementwise_beside_transposed, _movement_between_elementwise)

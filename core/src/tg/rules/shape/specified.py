@@ -11,18 +11,22 @@ from tg.ops.elementwise.cast import Cast
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.shape import SpecifyShape
 from tg.rewrite.phases import CANONICALIZE, EXACT
-from tg.rewrite.rule import node_rule
+from tg.rewrite.rule import node_rule, rule_of
 from tg.rules.shape.outward import applied
 from tg.rules.shape.terms import is_shape_of, made_by, same_shape
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Variable
 
 
-def _elementwise(node: Apply, outputs: Any) -> Variable | None:
-    """Elements do not depend on what is known of their operand's shape, unless it shows that they repeat."""
-    operands = [v.inputs[0] if _is_statement(v) else v for v in node.inputs]
-    return None if all(a is b for a, b in zip(operands, node.inputs, strict=True)) else applied(node.op, operands)
+@rule_of(Elementwise, Cast, kind=EXACT, below=(SpecifyShape,), example=lambda x: -SpecifyShape(x.type.shape)(x))
+def _elementwise_of_specified(op: Any, *inputs: Variable) -> Variable | None:
+    """Elements do not depend on what is known of their operand's shape, unless it shows that they repeat.
+
+    Rules of functions meet one another, and the lengths are known all the same.
+    """
+    operands = [v.inputs[0] if _is_statement(v) else v for v in inputs]
+    return None if all(a is b for a, b in zip(operands, inputs, strict=True)) else applied(op, operands)
 
 
 def _is_statement(v: Variable) -> bool:
@@ -42,14 +46,5 @@ RULES = (
         why="It says nothing new.",
         example=lambda x: SpecifyShape(x.type.shape)(x),
     ),
-    node_rule(
-        "elementwise_of_specified",
-        keys=(Elementwise, Cast),
-        below=(SpecifyShape,),
-        apply=_elementwise,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Rules of functions meet one another, and the lengths are known all the same.",
-        example=lambda x: -SpecifyShape(x.type.shape)(x),
-    ),
+    _elementwise_of_specified,
 )

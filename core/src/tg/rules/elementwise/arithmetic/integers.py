@@ -9,7 +9,7 @@ from tg.ops.elementwise.arithmetic import floor_divide, remainder
 from tg.ops.elementwise.bitwise import bitwise_and, right_shift
 from tg.ops.elementwise.cast import cast_variable
 from tg.rewrite.phases import CANONICALIZE, EXACT, SPECIALIZE
-from tg.rewrite.rule import INTEGER, node_rule, rule
+from tg.rewrite.rule import INTEGER, rule, rule_of_node
 from tg.rules.elementwise.arithmetic.scalars import beside, constant, exact
 from tg.types.dtypes import is_integer, numpy_dtype
 
@@ -37,8 +37,12 @@ def _twice_by_constants(y: Variable) -> tuple[Divided, Divided] | None:
     return None if inner is None else (inner, outer)
 
 
+@rule_of_node(floor_divide, kind=EXACT, below=(floor_divide,), example=lambda x: cast_variable(x, INT) // 3 // 4)
 def _quotient_of_quotient(node: Apply, outputs: Any) -> Variable | None:
-    """(x // b) // c as x // (b * c), for positive b and c whose product the dtype holds."""
+    """(x // b) // c as x // (b * c), for positive b and c whose product the dtype holds.
+
+    Rounding down twice is rounding down once.
+    """
     (y,) = outputs
     divisions = _twice_by_constants(y)
     if divisions is None:
@@ -50,8 +54,12 @@ def _quotient_of_quotient(node: Apply, outputs: Any) -> Variable | None:
     return floor_divide(inner[0], beside(c, inner[0], y))
 
 
+@rule_of_node(remainder, kind=EXACT, below=(remainder,), example=lambda x: cast_variable(x, INT) % 12 % 4)
 def _remainder_of_remainder(node: Apply, outputs: Any) -> Variable | None:
-    """(x % b) % c as x % c where c divides b, and as x % b where b divides or is below c."""
+    """(x % b) % c as x % c where c divides b, and as x % b where b divides or is below c.
+
+    A remainder is below its divisor, and keeps what a divisor of that would leave.
+    """
     (y,) = outputs
     divisions = _twice_by_constants(y)
     if divisions is None:
@@ -69,8 +77,11 @@ def _power_of_two(node: Apply) -> int | None:
     return value.bit_length() - 1 if value > 0 and value & (value - 1) == 0 else None
 
 
-def _shift(node: Apply, outputs: Any) -> Variable | None:
-    """x // 2**k as x >> k: both round down, with negative x too."""
+@rule_of_node(
+    floor_divide, phase=SPECIALIZE, kind=EXACT, below=(Constant,), example=lambda x: cast_variable(x, INT) // 8
+)
+def _floor_divide_by_power_of_two(node: Apply, outputs: Any) -> Variable | None:
+    """x // 2**k as x >> k: both round down, with negative x too. A shift is faster than a quotient."""
     x, c = node.inputs
     k = _power_of_two(node)
     if not k or not x.type.ndim:  # a scalar may be a length, which is followed through quotients
@@ -78,8 +89,12 @@ def _shift(node: Apply, outputs: Any) -> Variable | None:
     return right_shift(x, Constant(c.data * 0 + numpy_dtype(c.type.dtype).type(k)))  # type: ignore[attr-defined]
 
 
-def _mask(node: Apply, outputs: Any) -> Variable | None:
-    """x % 2**k as the last k bits: a remainder has the sign of the divisor, with negative x too."""
+@rule_of_node(remainder, phase=SPECIALIZE, kind=EXACT, below=(Constant,), example=lambda x: cast_variable(x, INT) % 8)
+def _remainder_by_power_of_two(node: Apply, outputs: Any) -> Variable | None:
+    """x % 2**k as the last k bits: a remainder has the sign of the divisor, with negative x too.
+
+    A mask is faster than a quotient.
+    """
     x, c = node.inputs
     k = _power_of_two(node)
     if k is None or not x.type.ndim:
@@ -119,44 +134,8 @@ RULES = (
         when=lambda x, y: isinstance(y, Constant) and bool((y.data != 0).all()),
         why="What a remainder means; by 0 it is 0.",
     ),
-    node_rule(
-        "quotient_of_quotient",
-        keys=(floor_divide,),
-        apply=_quotient_of_quotient,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Rounding down twice is rounding down once.",
-        example=lambda x: cast_variable(x, INT) // 3 // 4,
-        below=(floor_divide,),
-    ),
-    node_rule(
-        "remainder_of_remainder",
-        keys=(remainder,),
-        apply=_remainder_of_remainder,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="A remainder is below its divisor, and keeps what a divisor of that would leave.",
-        example=lambda x: cast_variable(x, INT) % 12 % 4,
-        below=(remainder,),
-    ),
-    node_rule(
-        "floor_divide_by_power_of_two",
-        keys=(floor_divide,),
-        apply=_shift,
-        phase=SPECIALIZE,
-        kind=EXACT,
-        why="A shift is faster than a quotient.",
-        example=lambda x: cast_variable(x, INT) // 8,
-        below=(Constant,),
-    ),
-    node_rule(
-        "remainder_by_power_of_two",
-        keys=(remainder,),
-        apply=_mask,
-        phase=SPECIALIZE,
-        kind=EXACT,
-        why="A mask is faster than a quotient.",
-        example=lambda x: cast_variable(x, INT) % 8,
-        below=(Constant,),
-    ),
+    _quotient_of_quotient,
+    _remainder_of_remainder,
+    _floor_divide_by_power_of_two,
+    _remainder_by_power_of_two,
 )

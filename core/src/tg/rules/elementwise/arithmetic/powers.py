@@ -13,7 +13,7 @@ from tg.ops.elementwise.comparison import equal, where
 from tg.ops.elementwise.exponential import exp2
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SPECIALIZE
-from tg.rewrite.rule import FLOATING, INTEGER, cases, equations, node_rule, rule
+from tg.rewrite.rule import FLOATING, INTEGER, cases, equations, rule, rule_of, rule_of_node
 from tg.rules.elementwise.arithmetic.analysis import (
     REAL,
     is_nonnegative,
@@ -52,8 +52,12 @@ def is_whole(n: Exact) -> bool:
     return n.denominator == 1
 
 
+@rule_of_node(power, square, kind=REASSOCIATES, below=(power, square), example=lambda x: power(power(x, 3), 4))
 def _power_of_power(node: Apply, outputs: Any) -> Variable | None:
-    """(x**m)**n as x**(m*n), or |x|**(m*n) where m is even and n is no integer; two squares are cheap as they are."""
+    """(x**m)**n as x**(m*n), or |x|**(m*n) where m is even and n is no integer; two squares are cheap as they are.
+
+    One power.
+    """
     (y,) = outputs
     if is_made_by(y, square) and is_made_by(node.inputs[0], square):
         return None
@@ -73,8 +77,9 @@ def _power_of_power(node: Apply, outputs: Any) -> Variable | None:
     return raised(x, m * n, y)
 
 
+@rule_of_node(sqrt, kind=REASSOCIATES, below=(power,), example=lambda x: sqrt(power(x, 4)))
 def _root_of_power(node: Apply, outputs: Any) -> Variable | None:
-    """sqrt(x**n) as |x|**(n / 2) for an even n."""
+    """sqrt(x**n) as |x|**(n / 2) for an even n. One power, without overflow on the way."""
     match = exponent_of(node.inputs[0])
     if match is None or not is_float(outputs[0].type.dtype):
         return None
@@ -84,9 +89,9 @@ def _root_of_power(node: Apply, outputs: Any) -> Variable | None:
     return raised(x if n % 4 == 0 else absolute(x), Fraction(n, 2), outputs[0])
 
 
-def _power_of_signed(node: Apply, outputs: Any) -> Variable | None:
-    """(-x)**n and |x|**n for an integer n, by x**n."""
-    y, n = node.inputs
+@rule_of(power, kind=REASSOCIATES, below=(negative, absolute), example=lambda x: power(-x, 3))
+def _power_of_signed(op: Any, y: Variable, n: Variable) -> Variable | None:
+    """(-x)**n and |x|**n for an integer n, by x**n. An even power has no sign, and an odd one has that of its base."""
     number = exact(n)
     if number is None or not is_float(y.type.dtype) or not is_whole(number):
         return None
@@ -97,8 +102,9 @@ def _power_of_signed(node: Apply, outputs: Any) -> Variable | None:
     return value if even else negative(value)
 
 
+@rule_of_node(power, square, kind=REASSOCIATES, below=(sqrt,), example=lambda x: power(sqrt(absolute(x)), 3))
 def _power_of_root(node: Apply, outputs: Any) -> Variable | None:
-    """sqrt(x)**n as x**(n / 2), where x is not below 0."""
+    """sqrt(x)**n as x**(n / 2), where x is not below 0. One power of what is not below 0."""
     match = exponent_of(outputs[0])
     if match is None or not is_float(outputs[0].type.dtype):
         return None
@@ -107,9 +113,12 @@ def _power_of_root(node: Apply, outputs: Any) -> Variable | None:
     return raised(x, Fraction(n) / 2, outputs[0]) if keeps and n != 2 else None
 
 
-def _small_power(node: Apply, outputs: Any) -> Any:
-    """A power by products: x**n for a small integer n, also below 0, and a root more where n has a half."""
-    x, c = node.inputs
+@rule_of(power, phase=SPECIALIZE, kind=REASSOCIATES, below=(Constant,), example=lambda x: x**3)
+def _small_power(op: Any, x: Variable, c: Variable) -> Any:
+    """A power by products: x**n for a small integer n, also below 0, and a root more where n has a half.
+
+    A few products are faster than a power.
+    """
     n = exact(c)
     if not n or not is_float(x.type.dtype):
         return None
@@ -126,8 +135,10 @@ def _small_power(node: Apply, outputs: Any) -> Any:
     return value if n > 0 else divide(1, value)
 
 
-def _one_to_power(node: Apply, outputs: Any) -> Any:
-    return 1 if exact(node.inputs[0]) == 1 else None
+@rule_of(power, kind=EXACT, below=(Constant,), example=lambda x: power(1, x))
+def _one_to_power(op: Any, *operands: Variable) -> Any:
+    """1**x is 1 for every x, NaN included."""
+    return 1 if exact(operands[0]) == 1 else None
 
 
 def _by_squares(x: Variable, n: int) -> Variable | None:
@@ -165,16 +176,7 @@ RULES = (
         ),
         dtypes=REAL,
     ),
-    node_rule(
-        "one_to_power",
-        keys=(power,),
-        apply=_one_to_power,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="1**x is 1 for every x, NaN included.",
-        example=lambda x: power(1, x),
-        below=(Constant,),
-    ),
+    _one_to_power,
     *cases(
         "power_two",
         match=lambda x: x**2,
@@ -199,46 +201,10 @@ RULES = (
         kind=REASSOCIATES,
         why="An exponential is faster than a power.",
     ),
-    node_rule(
-        "power_of_power",
-        keys=(power, square),
-        apply=_power_of_power,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="One power.",
-        example=lambda x: power(power(x, 3), 4),
-        below=(power, square),
-    ),
-    node_rule(
-        "root_of_power",
-        keys=(sqrt,),
-        apply=_root_of_power,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="One power, without overflow on the way.",
-        example=lambda x: sqrt(power(x, 4)),
-        below=(power,),
-    ),
-    node_rule(
-        "power_of_signed",
-        keys=(power,),
-        apply=_power_of_signed,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="An even power has no sign, and an odd one has that of its base.",
-        example=lambda x: power(-x, 3),
-        below=(negative, absolute),
-    ),
-    node_rule(
-        "power_of_root",
-        keys=(power, square),
-        apply=_power_of_root,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="One power of what is not below 0.",
-        example=lambda x: power(sqrt(absolute(x)), 3),
-        below=(sqrt,),
-    ),
+    _power_of_power,
+    _root_of_power,
+    _power_of_signed,
+    _power_of_root,
     rule(
         "power_half_of_positive",
         match=lambda x: x**0.5,
@@ -264,16 +230,7 @@ RULES = (
         kind=REASSOCIATES,
         why="A root and a quotient are faster; x**-0.5 is 0 at -inf and inf at -0.0, which is kept.",
     ),
-    node_rule(
-        "small_power",
-        keys=(power,),
-        apply=_small_power,
-        phase=SPECIALIZE,
-        kind=REASSOCIATES,
-        why="A few products are faster than a power.",
-        example=lambda x: x**3,
-        below=(Constant,),
-    ),
+    _small_power,
     *equations(
         CANONICALIZE,
         EXACT,

@@ -17,7 +17,7 @@ from tg.ops.elementwise.arithmetic import divide, gate, multiply, negative, reci
 from tg.ops.shape import expand_dims_at
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO, SPECIALIZE
-from tg.rewrite.rule import FLOATING, INTEGER, cases, node_rule, rule
+from tg.rewrite.rule import FLOATING, INTEGER, cases, node_rule, rule, rule_of, rule_of_node
 from tg.rules.elementwise.arithmetic.analysis import (
     REAL,
     SIGNED,
@@ -31,22 +31,22 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
 
 
-def _scaled_negative(node: Apply, outputs: Any) -> Variable | None:
-    """-x * c: the sign goes into the constant."""
-    x, c = node.inputs
+@rule_of(multiply, kind=EXACT, below=(negative,), example=lambda x: -x * 3)
+def _negative_times_constant(op: Any, x: Variable, c: Variable) -> Variable | None:
+    """-x * c: the sign goes into the constant. The sign costs nothing inside the constant."""
     return multiply(x.inputs[0], _negated(c)) if x.type.dtype in SIGNED and is_scalar_constant(c) else None
 
 
-def _negative_scaled(node: Apply, outputs: Any) -> Variable | None:
-    """-(x * c): the sign goes into the constant."""
-    (y,) = node.inputs
+@rule_of(negative, kind=EXACT, below=(multiply,), example=lambda x: -(x * 3))
+def _negative_of_multiple(op: Any, y: Variable) -> Variable | None:
+    """-(x * c): the sign goes into the constant. The sign costs nothing inside the constant."""
     x, c = y.inputs
     return multiply(x, _negated(c)) if y.type.dtype in SIGNED and is_scalar_constant(c) else None
 
 
-def _negative_quotient(node: Apply, outputs: Any) -> Variable | None:
-    """-(x / c) as x / -c, and -(c / x) as -c / x."""
-    (y,) = node.inputs
+@rule_of(negative, kind=EXACT, below=(divide,), example=lambda x: -(x / 3))
+def _negative_of_quotient(op: Any, y: Variable) -> Variable | None:
+    """-(x / c) as x / -c, and -(c / x) as -c / x. The sign costs nothing inside the constant."""
     if y.type.dtype not in FLOATING:
         return None
     x, c = y.inputs
@@ -55,9 +55,9 @@ def _negative_quotient(node: Apply, outputs: Any) -> Variable | None:
     return divide(_negated(x), c) if is_scalar_constant(x) else None
 
 
-def _quotient_of_negative(node: Apply, outputs: Any) -> Variable | None:
-    """-x / c as x / -c, and c / -x as -c / x."""
-    x, c = node.inputs
+@rule_of(divide, kind=EXACT, below=(negative,), example=lambda x: -x / 3)
+def _negative_over_constant(op: Any, x: Variable, c: Variable) -> Variable | None:
+    """-x / c as x / -c, and c / -x as -c / x. The sign costs nothing inside the constant."""
     if x.type.dtype not in FLOATING:
         return None
     if is_scalar_constant(c):
@@ -109,8 +109,12 @@ def _combined_factors(dtypes: frozenset[str]) -> Any:
     return apply
 
 
-def _reciprocal_factor(node: Apply, outputs: Any) -> Variable | None:
-    """The product x * (1 / c) for x / c, where c is a power of two whose reciprocal is a normal number."""
+@rule_of_node(divide, phase=SPECIALIZE, kind=EXACT, below=(Constant,), example=lambda x: x / 4)
+def _divide_by_power_of_two(node: Apply, outputs: Any) -> Variable | None:
+    """The product x * (1 / c) for x / c, where c is a power of two whose reciprocal is a normal number.
+
+    The reciprocal of a power of two is exact, and a product is faster than a quotient.
+    """
     x, c = node.inputs
     number = exact(c)
     if not number or x.type.dtype not in ("float32", "float64"):
@@ -137,9 +141,12 @@ CANCELLED: Final = (  # what is left where a factor and its reciprocal meet
 )
 
 
-def _gate_of_constant(node: Apply, outputs: Any) -> Any:
-    """0 where the first operand is, else the product, of what the program says."""
-    x, y = node.inputs
+@rule_of(gate, kind=EXACT, below=(Constant,), example=lambda x: gate(Constant(np.asarray(2, x.type.numpy_dtype)), x))
+def _gate_of_constant(op: Any, x: Variable, y: Variable) -> Any:
+    """0 where the first operand is, else the product, of what the program says.
+
+    A gate is closed where the first operand is 0 and a product where it is not.
+    """
     if not isinstance(x, Constant) or not x.data.size:
         return None
     if not x.data.any():
@@ -147,16 +154,27 @@ def _gate_of_constant(node: Apply, outputs: Any) -> Any:
     return multiply(x, y) if x.data.all() else None
 
 
-def _gate_of_finite(node: Apply, outputs: Any) -> Variable | None:
-    x, y = node.inputs
+@rule_of(gate, kind=SIGNED_ZERO, example=lambda x: gate(x, Constant(np.asarray(2, x.type.numpy_dtype))))
+def _gate_of_finite(op: Any, x: Variable, y: Variable) -> Variable | None:
+    """0 times a finite number is 0, up to its sign."""
     return multiply(x, y) if is_finite(y) else None
 
 
 SMALLER: Final = 4  # times, what is divided in the place of what would be
 
 
-def _of_smaller(node: Apply, outputs: Any) -> Variable | None:
-    """x * z / y as (x / y) * z where x and y are repeated along axes of z. A float32 has little room for x / y."""
+@rule_of_node(
+    divide,
+    phase=SPECIALIZE,
+    kind=REASSOCIATES,
+    below=(multiply,),
+    example=lambda x, y: expand_dims_at(x, (-1,)) * expand_dims_at(y, (-2,)) / expand_dims_at(x, (-1,)),
+)
+def _quotient_of_smaller_factor(node: Apply, outputs: Any) -> Variable | None:
+    """x * z / y as (x / y) * z where x and y are repeated along axes of z. A float32 has little room for x / y.
+
+    A quotient takes as long as several products: it is made of the factor that is repeated.
+    """
     product, y = node.inputs
     if not is_made_by(product, multiply) or product.type.dtype != "float64":
         return None
@@ -171,25 +189,8 @@ def _of_smaller(node: Apply, outputs: Any) -> Variable | None:
 
 
 RULES = (
-    node_rule(
-        "gate_of_constant",
-        keys=(gate,),
-        apply=_gate_of_constant,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="A gate is closed where the first operand is 0 and a product where it is not.",
-        example=lambda x: gate(Constant(np.asarray(2, x.type.numpy_dtype)), x),
-        below=(Constant,),
-    ),
-    node_rule(
-        "gate_of_finite",
-        keys=(gate,),
-        apply=_gate_of_finite,
-        phase=CANONICALIZE,
-        kind=SIGNED_ZERO,
-        why="0 times a finite number is 0, up to its sign.",
-        example=lambda x: gate(x, Constant(np.asarray(2, x.type.numpy_dtype))),
-    ),
+    _gate_of_constant,
+    _gate_of_finite,
     rule(
         "multiply_by_one",
         match=lambda x: x * 1,
@@ -244,46 +245,10 @@ RULES = (
         dtypes=REAL,
         why="The signs cancel.",
     ),
-    node_rule(
-        "negative_times_constant",
-        keys=(multiply,),
-        apply=_scaled_negative,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The sign costs nothing inside the constant.",
-        example=lambda x: -x * 3,
-        below=(negative,),
-    ),
-    node_rule(
-        "negative_of_multiple",
-        keys=(negative,),
-        apply=_negative_scaled,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The sign costs nothing inside the constant.",
-        example=lambda x: -(x * 3),
-        below=(multiply,),
-    ),
-    node_rule(
-        "negative_over_constant",
-        keys=(divide,),
-        apply=_quotient_of_negative,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The sign costs nothing inside the constant.",
-        example=lambda x: -x / 3,
-        below=(negative,),
-    ),
-    node_rule(
-        "negative_of_quotient",
-        keys=(negative,),
-        apply=_negative_quotient,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The sign costs nothing inside the constant.",
-        example=lambda x: -(x / 3),
-        below=(divide,),
-    ),
+    _negative_times_constant,
+    _negative_of_multiple,
+    _negative_over_constant,
+    _negative_of_quotient,
     rule(
         "negative_product",
         match=lambda x, y: -x * y,
@@ -311,16 +276,7 @@ RULES = (
         example=lambda x: x * 3 * 0.25,
         below=(Constant,),
     ),
-    node_rule(
-        "quotient_of_smaller_factor",
-        keys=(divide,),
-        apply=_of_smaller,
-        phase=SPECIALIZE,
-        kind=REASSOCIATES,
-        why="A quotient takes as long as several products: it is made of the factor that is repeated.",
-        example=lambda x, y: expand_dims_at(x, (-1,)) * expand_dims_at(y, (-2,)) / expand_dims_at(x, (-1,)),
-        below=(multiply,),
-    ),
+    _quotient_of_smaller_factor,
     rule(
         "reciprocal_as_quotient",
         match=reciprocal,
@@ -346,14 +302,5 @@ RULES = (
         dtypes=REAL,
         why="One form for what other rules look for.",
     ),
-    node_rule(
-        "divide_by_power_of_two",
-        keys=(divide,),
-        apply=_reciprocal_factor,
-        phase=SPECIALIZE,
-        kind=EXACT,
-        why="The reciprocal of a power of two is exact, and a product is faster than a quotient.",
-        example=lambda x: x / 4,
-        below=(Constant,),
-    ),
+    _divide_by_power_of_two,
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tg.graph.facts import holds
 from tg.ops.elementwise.arithmetic import absolute, divide, hypot, multiply, negative, sign
 from tg.rewrite.phases import CANONICALIZE, EXACT, SIGNED_ZERO
-from tg.rewrite.rule import FLOATING, equations, node_rule, rule
+from tg.rewrite.rule import FLOATING, equations, rule, rule_of
 from tg.rules.elementwise.arithmetic.analysis import (
     REAL,
     SIGNED,
@@ -16,7 +16,7 @@ from tg.rules.elementwise.arithmetic.analysis import (
 )
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Variable
 
 
 def _is_negative(x: Variable) -> bool:
@@ -24,14 +24,14 @@ def _is_negative(x: Variable) -> bool:
     return holds(x, "negative")
 
 
-def _absolute_of_multiple(node: Apply, outputs: Any) -> Variable | None:
-    """|x * c| as |x| * |c|, and |x / c|, |c / x| likewise."""
-    (y,) = node.inputs
+@rule_of(absolute, kind=EXACT, below=(multiply, divide), example=lambda x: absolute(x * -3))
+def _absolute_of_multiple(op: Any, y: Variable) -> Variable | None:
+    """|x * c| as |x| * |c|, and |x / c|, |c / x| likewise. Constants move outwards, where they meet others."""
     if y.type.dtype not in FLOATING or not any(map(is_scalar_constant, y.inputs)):
         return None
-    op: Any = y.op
+    inner: Any = y.op
     x, c = y.inputs
-    return op(absolute(x), absolute(c))  # type: ignore[no-any-return]
+    return inner(absolute(x), absolute(c))  # type: ignore[no-any-return]
 
 
 RULES = (
@@ -106,16 +106,7 @@ RULES = (
         kind=SIGNED_ZERO,
         why="The sign that turns x to the other side of 0 or leaves it; -0.0 times 0.0 is -0.0.",
     ),
-    node_rule(
-        "absolute_of_multiple",
-        keys=(absolute,),
-        apply=_absolute_of_multiple,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Constants move outwards, where they meet others.",
-        example=lambda x: absolute(x * -3),
-        below=(multiply, divide),
-    ),
+    _absolute_of_multiple,
     *equations(
         CANONICALIZE,
         EXACT,

@@ -14,7 +14,7 @@ from tg.ops.elementwise.arithmetic import add, negative, subtract
 from tg.ops.elementwise.cast import cast_variable
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO
-from tg.rewrite.rule import FLOATING, INTEGER, cases, equations, node_rule, rule
+from tg.rewrite.rule import FLOATING, INTEGER, cases, equations, node_rule, rule, rule_of, rule_of_node
 from tg.rules.elementwise.arithmetic.analysis import (
     REAL,
     SIGNED,
@@ -31,13 +31,15 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
 
 
-def _add_minus_zero(node: Apply, outputs: Any) -> Variable | None:
-    x, zero = node.inputs
+@rule_of(add, kind=EXACT, below=(Constant,), example=lambda x: x + -0.0)
+def _add_minus_zero(op: Any, x: Variable, zero: Variable) -> Variable | None:
+    """-0.0 is the neutral element of floating addition."""
     return x if _is_zero(zero, negative=True) else None
 
 
-def _subtract_zero(node: Apply, outputs: Any) -> Variable | None:
-    x, zero = node.inputs
+@rule_of(subtract, kind=EXACT, below=(Constant,), example=lambda x: x - 0.0)
+def _subtract_zero(op: Any, x: Variable, zero: Variable) -> Variable | None:
+    """x - 0 is x, of floats -0.0 included."""
     return x if _is_zero(zero, negative=False) else None
 
 
@@ -48,8 +50,9 @@ def _is_zero(v: Variable, *, negative: bool) -> bool:
     return bool((np.signbit(v.data) == negative).all())
 
 
-def _positive_constant(node: Apply, outputs: Any) -> Variable | None:
-    """x + -c as x - c, and x - -c as x + c."""
+@rule_of_node(add, subtract, kind=EXACT, below=(Constant,), example=lambda x: x + -2)
+def _positive_constant_term(node: Apply, outputs: Any) -> Variable | None:
+    """x + -c as x - c, and x - -c as x + c. x + -2 and x - 2 are one value."""
     x, c = node.inputs
     if not is_scalar_constant(c) or c.type.dtype not in SIGNED:
         return None
@@ -95,9 +98,9 @@ def _combined_terms(dtypes: frozenset[str]) -> Any:
     return apply
 
 
-def _negative_of_shifted(node: Apply, outputs: Any) -> Variable | None:
-    """-(x + c) as -c - x."""
-    (y,) = node.inputs
+@rule_of(negative, kind=SIGNED_ZERO, below=(add,), example=lambda x: -(x + 3))
+def _negative_of_shifted(op: Any, y: Variable) -> Variable | None:
+    """-(x + c) as -c - x. The sign costs nothing inside the constant; a sum that is 0 changes its sign."""
     if y.type.dtype not in SIGNED:
         return None
     x, c = y.inputs
@@ -116,26 +119,8 @@ CANCELLING: Final[dict[frozenset[str] | Callable[..., bool], str]] = {
 
 
 RULES = (
-    node_rule(
-        "add_minus_zero",
-        keys=(add,),
-        apply=_add_minus_zero,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="-0.0 is the neutral element of floating addition.",
-        example=lambda x: x + -0.0,
-        below=(Constant,),
-    ),
-    node_rule(
-        "subtract_zero",
-        keys=(subtract,),
-        apply=_subtract_zero,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="x - 0 is x, of floats -0.0 included.",
-        example=lambda x: x - 0.0,
-        below=(Constant,),
-    ),
+    _add_minus_zero,
+    _subtract_zero,
     *cases(
         "add_zero",
         match=lambda x: x + 0,
@@ -152,16 +137,7 @@ RULES = (
         kind={INTEGER: EXACT, FLOATING: SIGNED_ZERO},
         why="A change of sign has one form; 0.0 - 0.0 is 0.0, and -0.0 after.",
     ),
-    node_rule(
-        "positive_constant_term",
-        keys=(add, subtract),
-        apply=_positive_constant,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="x + -2 and x - 2 are one value.",
-        example=lambda x: x + -2,
-        below=(Constant,),
-    ),
+    _positive_constant_term,
     rule(
         "sum_with_itself",
         match=lambda x: x + x,
@@ -196,16 +172,7 @@ RULES = (
         kind={INTEGER: EXACT, FLOATING: SIGNED_ZERO},
         why="One difference, modulo the width as well; -(x - x) is -0.0, x - x is 0.0.",
     ),
-    node_rule(
-        "negative_of_shifted",
-        keys=(negative,),
-        apply=_negative_of_shifted,
-        phase=CANONICALIZE,
-        kind=SIGNED_ZERO,
-        why="The sign costs nothing inside the constant; a sum that is 0 changes its sign.",
-        example=lambda x: -(x + 3),
-        below=(add,),
-    ),
+    _negative_of_shifted,
     node_rule(
         "combine_terms",
         keys=(add, subtract),

@@ -20,34 +20,44 @@ from tg.ops.elementwise.comparison import (
 from tg.ops.elementwise.record import Elementwise, align_ranks
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, SIGNED_ZERO
-from tg.rewrite.rule import node_rule, rule
+from tg.rewrite.rule import rule, rule_of
 from tg.rules.elementwise.arithmetic import is_scalar_constant
 from tg.rules.elementwise.comparison.implied import implies
 from tg.rules.elementwise.comparison.masked import is_zero, zero_of
 from tg.types.dtypes import is_float
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Variable
 
 BOOL: Final = frozenset({"bool"})
 BETWEEN: Final = (add, subtract, multiply, divide, negative)
 MOST_BETWEEN: Final = 4  # nodes that are made again, as others may read them too
 
 
-def _known_condition(node: Apply, outputs: Any) -> Variable | None:
-    c, x, y = node.inputs
+@rule_of(where, kind=EXACT, below=(Constant,), example=lambda x, y: where(True, x, y))
+def _where_known(op: Any, c: Variable, x: Variable, y: Variable) -> Variable | None:
+    """The condition is known when the function is compiled."""
     truth = _truth(c)
     return None if truth is None else x if truth else y
 
 
-def _same_choices(node: Apply, outputs: Any) -> Variable | None:
-    _, x, y = node.inputs
+@rule_of(where, kind=EXACT, example=lambda x: where(less(x, 1), x, x))
+def _where_same(op: Any, _: Variable, x: Variable, y: Variable) -> Variable | None:
+    """Both choices are one value."""
     return x if x is y else None
 
 
-def _complementary_choices(node: Apply, outputs: Any) -> Variable | None:
-    """where(c, x, 0) + where(c, 0, y) as where(c, x, y)."""
-    first, second = node.inputs
+@rule_of(
+    add,
+    kind=SIGNED_ZERO,
+    below=(where,),
+    example=lambda x, y: where(less(x, y), x, zero_of(x)) + where(less(x, y), zero_of(x), y),
+)
+def _complementary_choices(op: Any, first: Variable, second: Variable) -> Variable | None:
+    """where(c, x, 0) + where(c, 0, y) as where(c, x, y).
+
+    The cotangents of two branches meet; only one of them is not 0.
+    """
     if not (is_made_by(first, where) and is_made_by(second, where)) or not is_float(first.type.dtype):
         return None
     (c, a, b), (other, x, y) = first.inputs, second.inputs
@@ -60,14 +70,18 @@ def _complementary_choices(node: Apply, outputs: Any) -> Variable | None:
     return where(c, x, b) if is_zero(a) and is_zero(y) else None
 
 
-def _negated_condition(node: Apply, outputs: Any) -> Variable | None:
-    c, x, y = node.inputs
+@rule_of(where, kind=EXACT, below=(logical_not,), example=lambda x, y: where(logical_not(less(x, y)), x, y))
+def _where_not(op: Any, c: Variable, x: Variable, y: Variable) -> Variable | None:
+    """Exchanging the choices costs nothing."""
     return where(c.inputs[0], y, x) if is_made_by(c, logical_not) else None
 
 
-def _decided_inside(node: Apply, outputs: Any) -> Variable | None:
-    """where(c, where(d, x, y), z) as where(c, x, z) if c implies d; where(c, x, where(d, y, z)) if d implies c."""
-    c, x, y = node.inputs
+@rule_of(where, kind=EXACT, below=(where,), example=lambda x, y, z: where(less(x, y), where(less(x, y), x, y), z))
+def _where_decided_inside(op: Any, c: Variable, x: Variable, y: Variable) -> Variable | None:
+    """where(c, where(d, x, y), z) as where(c, x, z) if c implies d; where(c, x, where(d, y, z)) if d implies c.
+
+    The condition has been decided outside.
+    """
     if is_made_by(x, where) and implies(c, x.inputs[0]):
         return where(c, x.inputs[1], y)
     if is_made_by(y, where) and implies(y.inputs[0], c):
@@ -75,9 +89,12 @@ def _decided_inside(node: Apply, outputs: Any) -> Variable | None:
     return None
 
 
-def _joined_conditions(node: Apply, outputs: Any) -> Variable | None:
-    """where(c, where(d, x, y), y) as where(c and d, x, y), and where(c, x, where(d, x, y)) as where(c or d, x, y)."""
-    c, x, y = node.inputs
+@rule_of(where, kind=EXACT, below=(where,), example=lambda x, y, z: where(less(x, y), where(less(y, z), x, z), z))
+def _where_of_joined_conditions(op: Any, c: Variable, x: Variable, y: Variable) -> Variable | None:
+    """where(c, where(d, x, y), y) as where(c and d, x, y), and where(c, x, where(d, x, y)) as where(c or d, x, y).
+
+    Conditions are joined more cheaply than choices.
+    """
     if is_made_by(x, where) and x.inputs[2] is y:
         return where(logical_and(c, x.inputs[0]), x.inputs[1], y)
     if is_made_by(y, where) and y.inputs[1] is x:
@@ -85,9 +102,17 @@ def _joined_conditions(node: Apply, outputs: Any) -> Variable | None:
     return None
 
 
-def _decided_below(node: Apply, outputs: Any) -> Variable | None:
-    """where(c, where(c, x, 0) * y, 0) as where(c, x * y, 0), and likewise through a few sums, products and signs."""
-    c, x, y = node.inputs
+@rule_of(
+    where,
+    kind=EXACT,
+    below=BETWEEN,
+    example=lambda x, y, z: where(less(x, y), where(less(x, y), z, zero_of(z)) * y, zero_of(z)),
+)
+def _where_decided_below(op: Any, c: Variable, x: Variable, y: Variable) -> Variable | None:
+    """where(c, where(c, x, 0) * y, 0) as where(c, x * y, 0), and likewise through a few sums, products and signs.
+
+    The condition is decided once for a chain of products: those of cotangents and slopes are.
+    """
     inner = _as_decided(x, c, MOST_BETWEEN)
     return None if inner is None else where(c, inner, y)
 
@@ -108,9 +133,9 @@ def _as_decided(v: Variable, c: Variable, depth: int) -> Variable | None:
     return op(*align_ranks([u if part is None else part for u, part in zip(node.inputs, parts, strict=True)]))  # type: ignore[no-any-return]
 
 
-def _logic(node: Apply, outputs: Any) -> Variable | None:
-    """A choice with True or False as what it says."""
-    c, x, y = node.inputs
+@rule_of(where, kind=EXACT, below=(Constant,), example=lambda x, y: where(less(x, y), equal(x, 1), False))
+def _where_of_truth(op: Any, c: Variable, x: Variable, y: Variable) -> Variable | None:
+    """A choice with True or False as what it says. A choice of True or False is logic."""
     if x.type.dtype != "bool":
         return None
     first, second = (_truth(v) for v in (x, y))
@@ -126,9 +151,14 @@ def _truth(v: Variable) -> bool | None:
     return bool(v.data) if is_scalar_constant(v) else None  # type: ignore[attr-defined]
 
 
-def _indicator(node: Apply, outputs: Any) -> Variable | None:
-    """where(c, 1, 0) as a cast."""
-    c, x, y = node.inputs
+@rule_of(
+    where,
+    kind=EXACT,
+    below=(Constant,),
+    example=lambda x, y: where(less(x, y), np.ones((), x.type.numpy_dtype), np.zeros((), x.type.numpy_dtype)),
+)
+def _where_one_or_zero(op: Any, c: Variable, x: Variable, y: Variable) -> Variable | None:
+    """where(c, 1, 0) as a cast. A cast is one op without operands to repeat."""
     if not isinstance(x, Constant) or not isinstance(y, Constant):
         return None
     zero, one = (np.array(bit, x.type.numpy_dtype).tobytes() for bit in (0, 1))
@@ -138,18 +168,27 @@ def _indicator(node: Apply, outputs: Any) -> Variable | None:
     return cast_variable(logical_not(c), x.type.dtype) if choices == (zero, one) else None
 
 
-def _constant_choices(node: Apply, outputs: Any) -> Variable | None:
-    """f(where(c, 2, 3), 4) as where(c, f(2, 4), f(3, 4)); a condition as a number is a choice of 1 and 0."""
-    op: Any = node.op
+@rule_of(
+    Elementwise,
+    Cast,
+    kind=EXACT,
+    below=(where, Cast),
+    example=lambda x, y: absolute(where(less(x, y), np.array(2, x.type.numpy_dtype), np.array(3, x.type.numpy_dtype))),
+)
+def _constant_choices(op: Any, *operands: Variable) -> Variable | None:
+    """f(where(c, 2, 3), 4) as where(c, f(2, 4), f(3, 4)); a condition as a number is a choice of 1 and 0.
+
+    Two numbers are computed when the function is compiled.
+    """
     if isinstance(op, Elementwise) and op.fn.checks is not None:
         return None
-    choices = [v for v in node.inputs if not is_scalar_constant(v)]
+    choices = [v for v in operands if not is_scalar_constant(v)]
     if any(v is not choices[0] for v in choices):
         return None
     choice = _choice(choices[0])
     if choice is None:
         return None
-    values = [_applied(op, [one if v is choices[0] else v for v in node.inputs]) for one in choice[1:]]
+    values = [_applied(op, [one if v is choices[0] else v for v in operands]) for one in choice[1:]]
     return where(choice[0], *values)
 
 
@@ -170,107 +209,16 @@ def _applied(op: Any, operands: list[Any]) -> Constant:
 
 
 RULES = (
-    node_rule(
-        "where_known",
-        keys=(where,),
-        apply=_known_condition,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The condition is known when the function is compiled.",
-        example=lambda x, y: where(True, x, y),
-        below=(Constant,),
-    ),
-    node_rule(
-        "where_same",
-        keys=(where,),
-        apply=_same_choices,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Both choices are one value.",
-        example=lambda x: where(less(x, 1), x, x),
-    ),
-    node_rule(
-        "complementary_choices",
-        keys=(add,),
-        apply=_complementary_choices,
-        phase=CANONICALIZE,
-        kind=SIGNED_ZERO,
-        why="The cotangents of two branches meet; only one of them is not 0.",
-        example=lambda x, y: where(less(x, y), x, zero_of(x)) + where(less(x, y), zero_of(x), y),
-        below=(where,),
-    ),
-    node_rule(
-        "where_not",
-        keys=(where,),
-        apply=_negated_condition,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Exchanging the choices costs nothing.",
-        example=lambda x, y: where(logical_not(less(x, y)), x, y),
-        below=(logical_not,),
-    ),
-    node_rule(
-        "where_decided_inside",
-        keys=(where,),
-        apply=_decided_inside,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The condition has been decided outside.",
-        example=lambda x, y, z: where(less(x, y), where(less(x, y), x, y), z),
-        below=(where,),
-    ),
-    node_rule(
-        "where_decided_below",
-        keys=(where,),
-        apply=_decided_below,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The condition is decided once for a chain of products: those of cotangents and slopes are.",
-        example=lambda x, y, z: where(less(x, y), where(less(x, y), z, zero_of(z)) * y, zero_of(z)),
-        below=BETWEEN,
-    ),
-    node_rule(
-        "where_of_joined_conditions",
-        keys=(where,),
-        apply=_joined_conditions,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Conditions are joined more cheaply than choices.",
-        example=lambda x, y, z: where(less(x, y), where(less(y, z), x, z), z),
-        below=(where,),
-    ),
-    node_rule(
-        "where_of_truth",
-        keys=(where,),
-        apply=_logic,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="A choice of True or False is logic.",
-        example=lambda x, y: where(less(x, y), equal(x, 1), False),
-        below=(Constant,),
-    ),
-    node_rule(
-        "where_one_or_zero",
-        keys=(where,),
-        apply=_indicator,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="A cast is one op without operands to repeat.",
-        example=lambda x, y: where(less(x, y), np.ones((), x.type.numpy_dtype), np.zeros((), x.type.numpy_dtype)),
-        below=(Constant,),
-    ),
-    node_rule(
-        "constant_choices",
-        keys=(Elementwise, Cast),
-        apply=_constant_choices,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Two numbers are computed when the function is compiled.",
-        example=lambda x, y: absolute(
-            where(less(x, y), np.array(2, x.type.numpy_dtype), np.array(3, x.type.numpy_dtype))
-        ),
-        below=(where, Cast),
-    ),
+    _where_known,
+    _where_same,
+    _complementary_choices,
+    _where_not,
+    _where_decided_inside,
+    _where_decided_below,
+    _where_of_joined_conditions,
+    _where_of_truth,
+    _where_one_or_zero,
+    _constant_choices,
     rule(
         "where_equal",
         match=lambda x, y: where(equal(x, y), x, y),

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tg.ops.elementwise.comparison import less, logical_and, logical_or
 from tg.rewrite.pattern import is_made_by
-from tg.rewrite.phases import CANONICALIZE, EXACT
-from tg.rewrite.rule import node_rule
+from tg.rewrite.phases import EXACT
+from tg.rewrite.rule import rule_of_node
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
@@ -39,8 +39,20 @@ def _implies(c: Variable, d: Variable, left: list[int]) -> bool:
     )
 
 
-def _decided(node: Apply, outputs: Any) -> Variable | None:
-    """x and y as x, and x or y as y, where y holds wherever x does."""
+@rule_of_node(
+    logical_and,
+    logical_or,
+    kind=EXACT,
+    below=(logical_and, logical_or),
+    example=lambda x, y, z: logical_or(
+        logical_and(less(x, y), logical_and(less(y, z), less(x, z))), logical_and(less(x, y), less(x, z))
+    ),
+)
+def _implied_condition(node: Apply, outputs: Any) -> Variable | None:
+    """x and y as x, and x or y as y, where y holds wherever x does.
+
+    What follows from a condition is not asked beside it.
+    """
     x, y = node.inputs
     if x.type.dtype != "bool" or y.type.dtype != "bool":
         return None
@@ -50,17 +62,4 @@ def _decided(node: Apply, outputs: Any) -> Variable | None:
     return x if first == (node.key is logical_and) else y
 
 
-RULES = (
-    node_rule(
-        "implied_condition",
-        keys=(logical_and, logical_or),
-        apply=_decided,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="What follows from a condition is not asked beside it.",
-        example=lambda x, y, z: logical_or(
-            logical_and(less(x, y), logical_and(less(y, z), less(x, z))), logical_and(less(x, y), less(x, z))
-        ),
-        below=(logical_and, logical_or),
-    ),
-)
+RULES = (_implied_condition,)

@@ -25,11 +25,11 @@ from tg.ops.elementwise.comparison import (
     not_equal,
 )
 from tg.rewrite.phases import CANONICALIZE, EXACT
-from tg.rewrite.rule import ANY, FLOATING, INEXACT, INTEGER, equations, node_rule, rule
+from tg.rewrite.rule import ANY, FLOATING, INEXACT, INTEGER, equations, rule, rule_of
 from tg.rules.elementwise.arithmetic import is_scalar_constant
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Variable
 
 BOOL: Final = frozenset({"bool"})
 ORDERED: Final = FLOATING | INTEGER | BOOL
@@ -121,12 +121,18 @@ BOUNDS: Final[dict[tuple[Any, Any], Any]] = {  # of two bounds of one value, whi
 }
 
 
-def _one_bound(node: Apply, outputs: Any) -> Variable | None:
-    """x < 2 and x < 3 as x < 2, and the like."""
-    a, b = node.inputs
+@rule_of(
+    logical_and,
+    logical_or,
+    kind=EXACT,
+    below=(less, less_equal, greater, greater_equal),
+    example=lambda x: logical_and(less(x, 2), less(x, 3)),
+)
+def _one_bound(op: Any, a: Variable, b: Variable) -> Variable | None:
+    """x < 2 and x < 3 as x < 2, and the like. Of two bounds one follows from the other."""
     if a.op is not b.op or a.inputs[0] is not b.inputs[0]:
         return None
-    joined: Any = node.op
+    joined: Any = op
     compared: Any = a.op
     (x, c), d = a.inputs, b.inputs[1]
     if not is_scalar_constant(c) or not is_scalar_constant(d):
@@ -190,14 +196,5 @@ RULES = (
         dtypes=INEXACT,
         why="One test in place of two.",
     ),
-    node_rule(
-        "one_bound",
-        keys=(logical_and, logical_or),
-        apply=_one_bound,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="Of two bounds one follows from the other.",
-        example=lambda x: logical_and(less(x, 2), less(x, 3)),
-        below=(less, less_equal, greater, greater_equal),
-    ),
+    _one_bound,
 )

@@ -20,7 +20,7 @@ from tg.ops.elementwise.comparison import (
     not_equal,
 )
 from tg.rewrite.phases import CANONICALIZE, EXACT
-from tg.rewrite.rule import node_rule, rule
+from tg.rewrite.rule import rule, rule_of, rule_of_node
 from tg.rules.elementwise.arithmetic import is_finite, is_scalar_constant
 from tg.rules.elementwise.cast import holds as has_values
 from tg.types.dtypes import is_complex, is_float, is_integer
@@ -40,7 +40,11 @@ EXCHANGED: Final = {
 ORDERINGS: Final = (less, less_equal, greater, greater_equal)
 
 
-def _constant_second(node: Apply, outputs: Any) -> Variable | None:
+@rule_of_node(
+    *ORDERINGS, kind=EXACT, below=(Constant,), example=lambda x: less(Constant(np.zeros((), x.type.numpy_dtype)), x)
+)
+def _comparison_with_constant_second(node: Apply, outputs: Any) -> Variable | None:
+    """0 < x and x > 0 are one value."""
     c, x = node.inputs  # one is a constant
     return None if isinstance(x, Constant) else EXCHANGED[node.op.fn](x, c)  # type: ignore[attr-defined]
 
@@ -76,10 +80,13 @@ def _limits(x: Variable) -> Range:
     return Range(-np.inf, np.inf, is_open, is_open)
 
 
-def _beyond_limits(node: Apply, outputs: Any) -> bool | None:
-    """A comparison with a constant that what is known of the value decides."""
-    x, c = node.inputs
-    fn = node.op.fn  # type: ignore[attr-defined]
+@rule_of(*COMPARISONS, kind=EXACT, below=(Constant,), example=lambda x: less(absolute(x), 0))
+def _comparison_beyond_limits(op: Any, x: Variable, c: Variable) -> bool | None:
+    """A comparison with a constant that what is known of the value decides.
+
+    No value of the dtype, or none with what is known of it, compares otherwise; NaN is not below anything.
+    """
+    fn = op.fn
     if not isinstance(c, Constant) or is_complex(c.type.dtype):
         return None
     if np.isnan(c.data).all():  # or there is none
@@ -101,25 +108,36 @@ def _decided(fn: Any, r: Range, least: float, most: float, x: Variable) -> bool 
     return True if true and holds(x, "not_nan") else None
 
 
-def _of_truth(node: Apply, outputs: Any) -> Any:
-    """A comparison of a bool, converted or not, with a number: what it is for True and for False."""
-    x, c = node.inputs
+@rule_of(*COMPARISONS, kind=EXACT, below=(Constant,), example=lambda x: not_equal(Cast("float32")(less(x, 1)), 0))
+def _comparison_of_truth(op: Any, x: Variable, c: Variable) -> Any:
+    """A comparison of a bool, converted or not, with a number: what it is for True and for False.
+
+    A truth has two values, for which the comparison is made when the function is compiled.
+    """
     if not is_scalar_constant(c):
         return None
     b = x.inputs[0] if x.apply is not None and type(x.apply.op) is Cast else x
     if b.type.dtype != "bool":
         return None
     values = convert(np.array([False, True]), x.type.dtype)
-    (results,) = node.op.perform(values, c.data.reshape(()))  # type: ignore[attr-defined]
+    (results,) = op.perform(values, c.data.reshape(()))  # type: ignore[attr-defined]
     first, second = map(bool, results)
     if first == second:
         return first
     return b if second else logical_not(b)
 
 
-def _of_converted(node: Apply, outputs: Any) -> Variable | None:
-    """A comparison of values that were converted to a wider dtype, in the dtype that they had."""
-    x, y = node.inputs
+@rule_of(
+    *COMPARISONS,
+    kind=EXACT,
+    below=(Cast,),
+    example=lambda x, y: less(Cast("float64")(Cast("int8")(x)), Cast("float64")(Cast("int8")(y))),
+)
+def _comparison_of_converted(op: Any, x: Variable, y: Variable) -> Variable | None:
+    """A comparison of values that were converted to a wider dtype, in the dtype that they had.
+
+    A conversion to a dtype with all values of the first changes no comparison.
+    """
     if x.apply is None or type(x.apply.op) is not Cast:
         return None
     (narrow,) = x.apply.inputs
@@ -130,72 +148,30 @@ def _of_converted(node: Apply, outputs: Any) -> Variable | None:
         with np.errstate(all="ignore"):
             data = convert(y.data, source)
         same = bool((convert(data, y.type.dtype) == y.data).all())
-        return node.op(narrow, Constant(data)) if same else None
+        return op(narrow, Constant(data)) if same else None
     if y.apply is None or type(y.apply.op) is not Cast or y.apply.inputs[0].type.dtype != source:
         return None
-    return node.op(narrow, y.apply.inputs[0])  # type: ignore[no-any-return]
+    return op(narrow, y.apply.inputs[0])  # type: ignore[no-any-return]
 
 
-def _of_negative(node: Apply, outputs: Any) -> Variable | None:
-    """-x < c as x > -c; for integers, whose least one has no negative, only whether they are equal."""
-    x, c = node.inputs
-    fn = node.op.fn  # type: ignore[attr-defined]
+@rule_of(*COMPARISONS, kind=EXACT, below=(negative,), example=lambda x: less(-x, np.array(2, x.type.numpy_dtype)))
+def _comparison_of_negative(op: Any, x: Variable, c: Variable) -> Variable | None:
+    """-x < c as x > -c; for integers, whose least one has no negative, only whether they are equal.
+
+    The sign costs nothing inside the constant.
+    """
+    fn = op.fn
     if not isinstance(c, Constant) or (fn in ORDERINGS and not is_float(x.type.dtype)):
         return None
     return EXCHANGED[fn](x.inputs[0], Constant(np.asarray(-c.data)))
 
 
 RULES = (
-    node_rule(
-        "comparison_with_constant_second",
-        keys=ORDERINGS,
-        apply=_constant_second,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="0 < x and x > 0 are one value.",
-        example=lambda x: less(Constant(np.zeros((), x.type.numpy_dtype)), x),
-        below=(Constant,),
-    ),
-    node_rule(
-        "comparison_beyond_limits",
-        keys=COMPARISONS,
-        apply=_beyond_limits,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="No value of the dtype, or none with what is known of it, compares otherwise; NaN is not below anything.",
-        example=lambda x: less(absolute(x), 0),
-        below=(Constant,),
-    ),
-    node_rule(
-        "comparison_of_truth",
-        keys=COMPARISONS,
-        apply=_of_truth,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="A truth has two values, for which the comparison is made when the function is compiled.",
-        example=lambda x: not_equal(Cast("float32")(less(x, 1)), 0),
-        below=(Constant,),
-    ),
-    node_rule(
-        "comparison_of_converted",
-        keys=COMPARISONS,
-        apply=_of_converted,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="A conversion to a dtype with all values of the first changes no comparison.",
-        example=lambda x, y: less(Cast("float64")(Cast("int8")(x)), Cast("float64")(Cast("int8")(y))),
-        below=(Cast,),
-    ),
-    node_rule(
-        "comparison_of_negative",
-        keys=COMPARISONS,
-        apply=_of_negative,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The sign costs nothing inside the constant.",
-        example=lambda x: less(-x, np.array(2, x.type.numpy_dtype)),
-        below=(negative,),
-    ),
+    _comparison_with_constant_second,
+    _comparison_beyond_limits,
+    _comparison_of_truth,
+    _comparison_of_converted,
+    _comparison_of_negative,
     rule(
         "less_of_negatives",
         match=lambda x, y: less(-x, -y),

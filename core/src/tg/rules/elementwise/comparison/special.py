@@ -23,13 +23,13 @@ from tg.ops.elementwise.exponential import exp, exp2, expm1, sigmoid, softplus
 from tg.ops.elementwise.rounding import ceil, floor, rint, trunc
 from tg.ops.elementwise.trigonometric import arcsinh, arctan, cosh, sinh, tanh
 from tg.rewrite.phases import CANONICALIZE, EXACT
-from tg.rewrite.rule import ANY, FLOATING, INEXACT, INTEGER, node_rule, rule
+from tg.rewrite.rule import ANY, FLOATING, INEXACT, INTEGER, rule, rule_of
 from tg.rules.elementwise.arithmetic.analysis import is_finite, is_finite_and_nonzero
 from tg.rules.elementwise.cast import holds as has_values
 from tg.types.dtypes import is_complex, is_float
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Variable
 
 BOOL: Final = frozenset({"bool"})
 TOTAL: Final = INTEGER | BOOL  # dtypes without NaN: of two values one is less, or they are equal
@@ -41,9 +41,9 @@ KEEPS_NAN: Final = KEEPS_SIZE | {
 SHIFTS_AND_SCALES: Final = frozenset((add, subtract, multiply, divide))
 
 
-def _by_facts(node: Apply, outputs: Any) -> bool | None:
-    (x,) = node.inputs
-    op: Any = node.op
+@rule_of(*TESTS, kind=EXACT, example=lambda x: isnan(Cast("float32")(less(x, 1))))
+def _finiteness_by_facts(op: Any, x: Variable) -> bool | None:
+    """It is known of the value."""
     fn = op.fn
     if fn is isnan:
         return False if holds(x, "not_nan") else None
@@ -52,10 +52,12 @@ def _by_facts(node: Apply, outputs: Any) -> bool | None:
     return None
 
 
-def _of_operand(node: Apply, outputs: Any) -> Variable | None:
-    """The test of what has it with a value."""
-    (y,) = node.inputs
-    op: Any = node.op
+@rule_of(*TESTS, kind=EXACT, below=(*KEEPS_NAN, conjugate, Cast, *SHIFTS_AND_SCALES), example=lambda x: isnan(exp(x)))
+def _finiteness_of_operand(op: Any, y: Variable) -> Variable | None:
+    """The test of what has it with a value.
+
+    The operand is NaN, or infinite, where the result is; the function need not be computed.
+    """
     fn = op.fn
     below: Any = y.apply
     if isinstance(below.op, Cast):
@@ -110,23 +112,6 @@ RULES = (
         )
         for fn in (equal, less_equal, greater_equal)
     ),
-    node_rule(
-        "finiteness_by_facts",
-        keys=TESTS,
-        apply=_by_facts,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="It is known of the value.",
-        example=lambda x: isnan(Cast("float32")(less(x, 1))),
-    ),
-    node_rule(
-        "finiteness_of_operand",
-        keys=TESTS,
-        apply=_of_operand,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The operand is NaN, or infinite, where the result is; the function need not be computed.",
-        example=lambda x: isnan(exp(x)),
-        below=(*KEEPS_NAN, conjugate, Cast, *SHIFTS_AND_SCALES),
-    ),
+    _finiteness_by_facts,
+    _finiteness_of_operand,
 )

@@ -39,7 +39,7 @@ from tg.ops.elementwise.exponential import (
 from tg.ops.elementwise.trigonometric import cosh, log_cosh, log_of_cosh, sech, sinh
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, DIFFERENTIATE, NAN_UNSAFE, REASSOCIATES, SPECIALIZE, STABILIZE
-from tg.rewrite.rule import equations, node_rule, rule
+from tg.rewrite.rule import equations, rule, rule_of
 from tg.rules.elementwise.exponential.terms import (
     is_number,
     log_of_sum,
@@ -49,15 +49,18 @@ from tg.rules.elementwise.exponential.terms import (
 from tg.types.dtypes import is_float, numpy_dtype
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Variable
 
 LOGARITHMS: Final = (log, log2, log10)
 OVERFLOWS: Final = "Infinite where exp(x) overflows or vanishes."
 
 
-def _of_power(node: Apply, outputs: Any) -> Variable | None:
-    """log(x**c) as c * log(x), of |x| where c is even."""
-    (y,) = node.inputs
+@rule_of(*LOGARITHMS, phase=STABILIZE, kind=REASSOCIATES, below=(power,), example=lambda x: log(x**6))
+def _log_of_power(op: Any, y: Variable) -> Variable | None:
+    """log(x**c) as c * log(x), of |x| where c is even.
+
+    The power overflows and vanishes where its logarithm does not.
+    """
     if not is_float(y.type.dtype):
         return None
     x, c = y.inputs
@@ -66,26 +69,28 @@ def _of_power(node: Apply, outputs: Any) -> Variable | None:
     value = float(c.data.reshape(()))
     if not np.isfinite(value) or value == 0 or (value < 0 and value % 2 == 1 and not _is_no_negative_zero(x)):
         return None
-    fn: Any = node.op
+    fn: Any = op
     return multiply(fn(absolute(x) if value % 2 == 0 else x), c)
 
 
-def _of_square(node: Apply, outputs: Any) -> Variable | None:
-    (y,) = node.inputs
-    fn: Any = node.op
+@rule_of(*LOGARITHMS, phase=STABILIZE, kind=REASSOCIATES, below=(square,), example=lambda x: log(square(x)))
+def _log_of_square(op: Any, y: Variable) -> Variable | None:
+    """The square overflows and vanishes where its logarithm does not."""
+    fn: Any = op
     return multiply(2, fn(absolute(y.inputs[0]))) if is_float(y.type.dtype) else None
 
 
-def _of_root(node: Apply, outputs: Any) -> Variable | None:
-    (y,) = node.inputs
-    fn: Any = node.op
+@rule_of(*LOGARITHMS, phase=SPECIALIZE, kind=REASSOCIATES, below=(sqrt,), example=lambda x: log(sqrt(x)))
+def _log_of_root(op: Any, y: Variable) -> Variable | None:
+    """A product is faster than a root."""
+    fn: Any = op
     return multiply(0.5, fn(y.inputs[0])) if is_float(y.type.dtype) else None
 
 
-def _of_reciprocal(node: Apply, outputs: Any) -> Variable | None:
-    """log(1 / x) as -log(x)."""
-    (y,) = node.inputs
-    fn: Any = node.op
+@rule_of(*LOGARITHMS, kind=REASSOCIATES, below=(divide,), example=lambda x: log(1 / x))
+def _log_of_reciprocal(op: Any, y: Variable) -> Variable | None:
+    """log(1 / x) as -log(x). A change of sign is cheaper than a quotient, which overflows for the smallest x."""
+    fn: Any = op
     if not is_float(y.type.dtype) or not is_number(y.inputs[0], 1):
         return None
     return negative(fn(y.inputs[1])) if _is_no_negative_zero(y.inputs[1]) else None
@@ -96,9 +101,12 @@ def _is_no_negative_zero(x: Variable) -> bool:
     return holds(x, "no_negative_zero") or holds(x, "nonzero")
 
 
-def _of_sum_of_exponentials(node: Apply, outputs: Any) -> Variable | None:
-    """log(exp(x) + exp(y) + ...), where a term may be a number."""
-    (y,) = node.inputs
+@rule_of(log, phase=STABILIZE, kind=REASSOCIATES, below=(add,), example=lambda x, y: log(exp(x) + exp(y)))
+def _logaddexp_from_logs(op: Any, y: Variable) -> Variable | None:
+    """log(exp(x) + exp(y) + ...), where a term may be a number.
+
+    exp(x) overflows and vanishes where the result does not.
+    """
     if not is_float(y.type.dtype):
         return None
     logs = logs_of_sum(y)
@@ -210,16 +218,7 @@ RULES = (
         kind=REASSOCIATES,
         why="The logarithm of a quotient near 1 has lost the digits of x around 1/2.",
     ),
-    node_rule(
-        "logaddexp_from_logs",
-        keys=(log,),
-        apply=_of_sum_of_exponentials,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="exp(x) overflows and vanishes where the result does not.",
-        example=lambda x, y: log(exp(x) + exp(y)),
-        below=(add,),
-    ),
+    _logaddexp_from_logs,
     rule(
         "logaddexp_from_maximum",
         match=lambda x, y: maximum(x, y) + softplus(-absolute(x - y)),
@@ -236,46 +235,10 @@ RULES = (
         kind=REASSOCIATES,
         why="cosh(x) overflows where its logarithm is |x| - log(2), and is 1 where that is x**2 / 2.",
     ),
-    node_rule(
-        "log_of_square",
-        keys=LOGARITHMS,
-        apply=_of_square,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="The square overflows and vanishes where its logarithm does not.",
-        example=lambda x: log(square(x)),
-        below=(square,),
-    ),
-    node_rule(
-        "log_of_power",
-        keys=LOGARITHMS,
-        apply=_of_power,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="The power overflows and vanishes where its logarithm does not.",
-        example=lambda x: log(x**6),
-        below=(power,),
-    ),
-    node_rule(
-        "log_of_root",
-        keys=LOGARITHMS,
-        apply=_of_root,
-        phase=SPECIALIZE,
-        kind=REASSOCIATES,
-        why="A product is faster than a root.",
-        example=lambda x: log(sqrt(x)),
-        below=(sqrt,),
-    ),
-    node_rule(
-        "log_of_reciprocal",
-        keys=LOGARITHMS,
-        apply=_of_reciprocal,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="A change of sign is cheaper than a quotient, which overflows for the smallest x.",
-        example=lambda x: log(1 / x),
-        below=(divide,),
-    ),
+    _log_of_square,
+    _log_of_power,
+    _log_of_root,
+    _log_of_reciprocal,
     *equations(
         CANONICALIZE,
         NAN_UNSAFE,

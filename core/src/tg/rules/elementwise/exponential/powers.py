@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from tg.ops.elementwise.arithmetic import add, divide, multiply, power, subtract
 from tg.ops.elementwise.exponential import exp, exp2
 from tg.rewrite.pattern import is_made_by
-from tg.rewrite.phases import CANONICALIZE, REASSOCIATES, SPECIALIZE
-from tg.rewrite.rule import Pass, node_rule
+from tg.rewrite.phases import REASSOCIATES, SPECIALIZE
+from tg.rewrite.rule import pass_of, rule_of
 from tg.rules.elementwise.arithmetic.scalars import exact
 from tg.rules.elementwise.arithmetic.trees import is_shaped_like
 from tg.types.dtypes import is_float
@@ -20,16 +20,16 @@ from tg.types.dtypes import is_float
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Variable
     from tg.graph.op import Op
     from tg.graph.view import View
 
 JOINED: Final[dict[Op, Any]] = {multiply.op: add, divide.op: subtract}
 
 
-def _constant_power(node: Apply, outputs: Any) -> Variable | None:
-    """exp(x)**c as exp(x * c)."""
-    y, c = node.inputs
+@rule_of(power, kind=REASSOCIATES, below=(exp, exp2), example=lambda x: exp(x) ** 2.5)
+def _power_of_exponential(op: Any, y: Variable, c: Variable) -> Variable | None:
+    """exp(x)**c as exp(x * c). An exponential is cheaper than a power, and overflows later."""
     if not exact(c) or not is_float(y.type.dtype):  # to the power 0 infinity is 1
         return None
     for fn in (exp, exp2):
@@ -38,8 +38,12 @@ def _constant_power(node: Apply, outputs: Any) -> Variable | None:
     return None
 
 
-def _joined(view: View) -> Mapping[int, Variable]:
-    """exp(x) * exp(y) as exp(x + y), where neither exponential is used elsewhere, or repeated."""
+@pass_of(exp, phase=SPECIALIZE, kind=REASSOCIATES, example=lambda x, y: exp(x) * exp(y))
+def _joined_exponentials(view: View) -> Mapping[int, Variable]:
+    """exp(x) * exp(y) as exp(x + y), where neither exponential is used elsewhere, or repeated.
+
+    One exponential in place of two.
+    """
     replacements: dict[int, Variable] = {}
     for node in view.applies:
         join = JOINED.get(node.op)
@@ -54,27 +58,6 @@ def _joined(view: View) -> Mapping[int, Variable]:
     return replacements
 
 
-RULES = (
-    node_rule(
-        "power_of_exponential",
-        keys=(power,),
-        apply=_constant_power,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="An exponential is cheaper than a power, and overflows later.",
-        example=lambda x: exp(x) ** 2.5,
-        below=(exp, exp2),
-    ),
-)
+RULES = (_power_of_exponential,)
 
-PASSES = (
-    Pass(
-        "joined_exponentials",
-        keys=(exp,),
-        phase=SPECIALIZE,
-        kind=REASSOCIATES,
-        why="One exponential in place of two.",
-        run=_joined,
-        example=lambda x, y: exp(x) * exp(y),
-    ),
-)
+PASSES = (_joined_exponentials,)

@@ -12,13 +12,13 @@ from tg.ops.elementwise.exponential import exp, expm1, log, log1mexp, log1p, sig
 from tg.ops.elementwise.trigonometric import cosh, sinh, tanh
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import DIFFERENTIATE, REASSOCIATES, SPECIALIZE, STABILIZE
-from tg.rewrite.rule import equations, node_rule, rule
+from tg.rewrite.rule import equations, rule, rule_of
 from tg.types.dtypes import is_float
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Variable
 
 FORMS: Final[tuple[tuple[str, Callable[..., Any], Callable[..., Any], str], ...]] = (
     (
@@ -185,9 +185,9 @@ OF_DERIVATIVES: Final = (  # elsewhere signs have moved outwards before
 )
 
 
-def _density(node: Apply, outputs: Any) -> Variable | None:
-    """sigmoid(x) * sigmoid(-x)."""
-    first, second = node.inputs
+@rule_of(multiply, phase=SPECIALIZE, kind=REASSOCIATES, below=(sigmoid,), example=lambda x: sigmoid(x) * sigmoid(-x))
+def _logistic_density_by_one_exp(op: Any, first: Variable, second: Variable) -> Variable | None:
+    """sigmoid(x) * sigmoid(-x). One exponential and one quotient in place of two."""
     if not (is_made_by(first, sigmoid) and is_made_by(second, sigmoid)) or not is_float(first.type.dtype):
         return None
     x = first.inputs[0]
@@ -219,14 +219,5 @@ RULES = (
         kind=REASSOCIATES,
         why="What y grows to where exp(x) overflows is not 0 / inf.",
     ),
-    node_rule(
-        "logistic_density_by_one_exp",
-        keys=(multiply,),
-        apply=_density,
-        phase=SPECIALIZE,
-        kind=REASSOCIATES,
-        why="One exponential and one quotient in place of two.",
-        example=lambda x: sigmoid(x) * sigmoid(-x),
-        below=(sigmoid,),
-    ),
+    _logistic_density_by_one_exp,
 )

@@ -11,10 +11,4 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES"]
 
-RULES: Final[tuple[Rule, ...]] = (
-    *bessel.RULES,
-    *error.RULES,
-    *gamma.RULES,
-    *incomplete.RULES,
-    *normal.RULES,
-)
+RULES: Final[tuple[Rule, ...]] = (*bessel.RULES, *error.RULES, *gamma.RULES, *incomplete.RULES, *normal.RULES)

@@ -26,7 +26,7 @@ from tg.ops.linalg.solving import Det, SlogDet
 from tg.ops.reduction import prod, reduce_sum
 from tg.ops.shape import matrix_transpose, moveaxis
 from tg.rewrite.phases import REASSOCIATES, STABILIZE
-from tg.rewrite.rule import node_rule
+from tg.rewrite.rule import rule_of
 from tg.rules.linalg.solving.structure import (
     bounded,
     has_nan,
@@ -40,19 +40,25 @@ from tg.types.dtypes import numpy_dtype
 from tg.types.requirements import Requirements
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Variable
 
 
-def _solve_of_band(node: Apply, outputs: Any) -> tuple[Variable, Variable] | None:
-    op: Any = node.op
-    a, b = node.inputs
+@rule_of(
+    Solve,
+    phase=STABILIZE,
+    kind=REASSOCIATES,
+    example=lambda x, y: Solve("n", False, False)(tridiagonal(bounded(x)), bounded(y))[0],
+)
+def _solve_of_tridiagonal(op: Any, a: Variable, b: Variable) -> tuple[Variable, Variable] | None:
+    """Elimination within three diagonals takes work by rows, not by their cube."""
     if not is_band(a) or (is_definite(a) and not op.positive):
         return None
     return _solution(a, b, op.transpose, op.positive)
 
 
-def _inv_of_band(node: Apply, outputs: Any) -> tuple[Variable, Variable] | None:
-    (a,) = node.inputs
+@rule_of(Inv, phase=STABILIZE, kind=REASSOCIATES, example=lambda x: Inv(raises=False)(tridiagonal(bounded(x)))[0])
+def _inv_of_tridiagonal(op: Any, a: Variable) -> tuple[Variable, Variable] | None:
+    """Elimination within three diagonals takes work by the elements of the inverse."""
     return None if not is_band(a) or is_definite(a) else _solution(a, identities(a), "n", positive=False)
 
 
@@ -67,8 +73,9 @@ def _solution(a: Variable, b: Variable, transpose: str, positive: bool) -> tuple
     return spoilt(x, has_nan(a, (-2, -1)), has_nan(b, (-2,))), without_nan(info, a)
 
 
-def _det_of_band(node: Apply, outputs: Any) -> Variable | None:
-    (a,) = node.inputs
+@rule_of(Det, phase=STABILIZE, kind=REASSOCIATES, example=lambda x: Det()(tridiagonal(bounded(x))))
+def _det_of_tridiagonal(op: Any, a: Variable) -> Variable | None:
+    """The minors of a matrix with three diagonals follow from one another."""
     if not is_band(a):
         return None
     minor, scales = _minor(a)
@@ -76,8 +83,9 @@ def _det_of_band(node: Apply, outputs: Any) -> Variable | None:
     return spoilt_number(where(equal(minor, 0), minor, product), a)  # 0, though the product may overflow
 
 
-def _slogdet_of_band(node: Apply, outputs: Any) -> tuple[Variable, Variable] | None:
-    (a,) = node.inputs
+@rule_of(SlogDet, phase=STABILIZE, kind=REASSOCIATES, example=lambda x: list(SlogDet()(tridiagonal(bounded(x)))))
+def _slogdet_of_tridiagonal(op: Any, a: Variable) -> tuple[Variable, Variable] | None:
+    """The minors of a matrix with three diagonals follow from one another."""
     if not is_band(a):
         return None
     minor, scales = _minor(a)
@@ -129,41 +137,4 @@ def tridiagonal(x: Variable) -> Variable:
     return triu(tril(x[..., : x.shape[-2]], 1), -1)
 
 
-RULES = (
-    node_rule(
-        "solve_of_tridiagonal",
-        keys=(Solve,),
-        apply=_solve_of_band,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="Elimination within three diagonals takes work by rows, not by their cube.",
-        example=lambda x, y: Solve("n", False, False)(tridiagonal(bounded(x)), bounded(y))[0],
-    ),
-    node_rule(
-        "inv_of_tridiagonal",
-        keys=(Inv,),
-        apply=_inv_of_band,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="Elimination within three diagonals takes work by the elements of the inverse.",
-        example=lambda x: Inv(raises=False)(tridiagonal(bounded(x)))[0],
-    ),
-    node_rule(
-        "det_of_tridiagonal",
-        keys=(Det,),
-        apply=_det_of_band,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="The minors of a matrix with three diagonals follow from one another.",
-        example=lambda x: Det()(tridiagonal(bounded(x))),
-    ),
-    node_rule(
-        "slogdet_of_tridiagonal",
-        keys=(SlogDet,),
-        apply=_slogdet_of_band,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="The minors of a matrix with three diagonals follow from one another.",
-        example=lambda x: list(SlogDet()(tridiagonal(bounded(x)))),
-    ),
-)
+RULES = (_solve_of_tridiagonal, _inv_of_tridiagonal, _det_of_tridiagonal, _slogdet_of_tridiagonal)

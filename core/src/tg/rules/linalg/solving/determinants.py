@@ -16,7 +16,7 @@ from tg.ops.linalg.matrices import diagonals
 from tg.ops.linalg.solving import Det, SlogDet
 from tg.ops.reduction import prod, reduce_sum
 from tg.rewrite.phases import REASSOCIATES, SPECIALIZE, STABILIZE
-from tg.rewrite.rule import Checked, node_rule
+from tg.rewrite.rule import Checked, rule_of
 from tg.rules.linalg.solving.structure import definite, is_definite, lower, spoilt, spoilt_number
 from tg.rules.shape import made_by
 from tg.types.dtypes import is_complex, numpy_dtype
@@ -26,12 +26,15 @@ MOST_BY_MINORS: Final = 3
 rounded is in both a few units in the last place of the sum of all products, each without its sign."""
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Variable
 
 
-def _log_of_det(node: Apply, outputs: Any) -> Variable | None:
-    """NaN below 0, as the logarithm has it."""
-    (y,) = node.inputs
+@rule_of(log, phase=STABILIZE, kind=REASSOCIATES, below=(Det,), example=lambda x: log(Det()(lower(x) + lower(x).T)))
+def _log_of_det(op: Any, y: Variable) -> Variable | None:
+    """NaN below 0, as the logarithm has it.
+
+    The determinant of a hundred rows overflows or underflows; its logarithm does not.
+    """
     if not made_by(y, Det) or is_complex(y.type.dtype):
         return None
     signs, size = SlogDet()(*y.inputs)
@@ -39,28 +42,38 @@ def _log_of_det(node: Apply, outputs: Any) -> Variable | None:
     return where(less(signs, kind(0)), kind(float("nan")), size)
 
 
-def _log_of_size(node: Apply, outputs: Any) -> Variable | None:
-    (y,) = node.inputs
+@rule_of(
+    log,
+    phase=STABILIZE,
+    kind=REASSOCIATES,
+    below=(absolute,),
+    example=lambda x: log(absolute(Det()(lower(x) + lower(x).T))),
+)
+def _log_of_absolute_det(op: Any, y: Variable) -> Variable | None:
+    """The determinant of a hundred rows overflows or underflows; its logarithm does not."""
     if y.op is not absolute.op or not made_by(y.inputs[0], Det):
         return None
     return SlogDet()(*y.inputs[0].inputs)[1]  # type: ignore[no-any-return]
 
 
-def _det_of_triangular(node: Apply, outputs: Any) -> Variable | None:
-    (a,) = node.inputs
+@rule_of(Det, phase=SPECIALIZE, kind=REASSOCIATES, example=lambda x: Det()(lower(x)))
+def _det_of_triangular(op: Any, a: Variable) -> Variable | None:
+    """The determinant of a triangular matrix is the product of its diagonal."""
     return spoilt_number(prod(diagonals(a), -1), a) if facts_of(a) & TRIANGULAR else None
 
 
-def _slogdet_of_triangular(node: Apply, outputs: Any) -> tuple[Variable, Variable] | None:
-    (a,) = node.inputs
+@rule_of(SlogDet, phase=STABILIZE, kind=REASSOCIATES, example=lambda x: list(SlogDet()(lower(x))))
+def _slogdet_of_triangular(op: Any, a: Variable) -> tuple[Variable, Variable] | None:
+    """The determinant of a triangular matrix is the product of its diagonal."""
     if not facts_of(a) & TRIANGULAR:
         return None
     d = diagonals(a)
     return spoilt_number(prod(sign(d), -1), a), spoilt_number(reduce_sum(log(absolute(d)), (-1,)), a)
 
 
-def _det_of_few_rows(node: Apply, outputs: Any) -> Variable | None:
-    (a,) = node.inputs
+@rule_of(Det, phase=SPECIALIZE, kind=REASSOCIATES, example=lambda x: Det()(x[..., : x.shape[-2]]))
+def _det_of_few_rows(op: Any, a: Variable) -> Variable | None:
+    """The nine products of three rows take a fraction of LU factors: no pivot is looked for, nothing divided."""
     n = a.type.shape[-1]
     if n is None or not 0 < n <= MOST_BY_MINORS:
         return None
@@ -90,15 +103,17 @@ def _nothing_of(a: Variable) -> Variable:
     return functools.reduce(add, [multiply(a[..., i, j], zero) for i in range(rows) for j in range(columns)])
 
 
-def _det_of_definite(node: Apply, outputs: Any) -> Checked | None:
-    (a,) = node.inputs
+@rule_of(Det, phase=SPECIALIZE, kind=REASSOCIATES, example=lambda x: Det()(definite(x)))
+def _det_of_positive_definite(op: Any, a: Variable) -> Checked | None:
+    """A Cholesky factor takes half the work of LU factors, and what else is asked of the matrix shares it."""
     if not is_definite(a):
         return None
     return Checked((square(prod(diagonals(Cholesky()(a)[0]), -1)),))
 
 
-def _slogdet_of_definite(node: Apply, outputs: Any) -> Checked | None:
-    (a,) = node.inputs
+@rule_of(SlogDet, phase=SPECIALIZE, kind=REASSOCIATES, example=lambda x: list(SlogDet()(definite(x))))
+def _slogdet_of_positive_definite(op: Any, a: Variable) -> Checked | None:
+    """A Cholesky factor takes half the work of LU factors, and what else is asked of the matrix shares it."""
     if not is_definite(a):
         return None
     half = reduce_sum(log(_magnitudes(Cholesky()(a)[0])), (-1,))
@@ -113,69 +128,11 @@ def _magnitudes(factor: Variable) -> Variable:
 
 
 RULES = (
-    node_rule(
-        "det_of_few_rows",
-        keys=(Det,),
-        apply=_det_of_few_rows,
-        phase=SPECIALIZE,
-        kind=REASSOCIATES,
-        why="The nine products of three rows take a fraction of LU factors: no pivot is looked for, nothing divided.",
-        example=lambda x: Det()(x[..., : x.shape[-2]]),
-    ),
-    node_rule(
-        "log_of_det",
-        keys=(log,),
-        apply=_log_of_det,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="The determinant of a hundred rows overflows or underflows; its logarithm does not.",
-        below=(Det,),
-        example=lambda x: log(Det()(lower(x) + lower(x).T)),
-    ),
-    node_rule(
-        "log_of_absolute_det",
-        keys=(log,),
-        apply=_log_of_size,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="The determinant of a hundred rows overflows or underflows; its logarithm does not.",
-        below=(absolute,),
-        example=lambda x: log(absolute(Det()(lower(x) + lower(x).T))),
-    ),
-    node_rule(
-        "det_of_triangular",
-        keys=(Det,),
-        apply=_det_of_triangular,
-        phase=SPECIALIZE,
-        kind=REASSOCIATES,
-        why="The determinant of a triangular matrix is the product of its diagonal.",
-        example=lambda x: Det()(lower(x)),
-    ),
-    node_rule(
-        "slogdet_of_triangular",
-        keys=(SlogDet,),
-        apply=_slogdet_of_triangular,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="The determinant of a triangular matrix is the product of its diagonal.",
-        example=lambda x: list(SlogDet()(lower(x))),
-    ),
-    node_rule(
-        "det_of_positive_definite",
-        keys=(Det,),
-        apply=_det_of_definite,
-        phase=SPECIALIZE,
-        kind=REASSOCIATES,
-        why="A Cholesky factor takes half the work of LU factors, and what else is asked of the matrix shares it.",
-        example=lambda x: Det()(definite(x)),
-    ),
-    node_rule(
-        "slogdet_of_positive_definite",
-        keys=(SlogDet,),
-        apply=_slogdet_of_definite,
-        phase=SPECIALIZE,
-        kind=REASSOCIATES,
-        why="A Cholesky factor takes half the work of LU factors, and what else is asked of the matrix shares it.",
-        example=lambda x: list(SlogDet()(definite(x))),
-    ),
+    _det_of_few_rows,
+    _log_of_det,
+    _log_of_absolute_det,
+    _det_of_triangular,
+    _slogdet_of_triangular,
+    _det_of_positive_definite,
+    _slogdet_of_positive_definite,
 )

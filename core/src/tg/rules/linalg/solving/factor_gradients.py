@@ -29,7 +29,7 @@ from tg.ops.linalg.linear_systems import identities
 from tg.ops.linalg.triangular import SolveTriangular
 from tg.ops.shape import ExpandDims, Squeeze, expand_dims_at, matrix_transpose, squeeze
 from tg.rewrite.phases import REASSOCIATES, STABILIZE
-from tg.rewrite.rule import node_rule
+from tg.rewrite.rule import rule_of_node
 from tg.rules.contraction.products import is_all_zero
 from tg.rules.elementwise.arithmetic import is_scalar_constant
 from tg.rules.linalg.solving.structure import bounded, definite
@@ -58,7 +58,20 @@ def _solution(v: Variable) -> Solution | None:
     return Solution(*v.inputs) if op and (op.lower, op.transpose, op.unit_diagonal) == (True, "t", False) else None
 
 
-def _of_factor(node: Apply, outputs: Any) -> Variable | None:
+def _of_density(x: Variable, y: Variable) -> Variable:
+    """The gradient by a covariance of a Gaussian log-density, for examples."""
+    factor = Cholesky(raises=False)(definite(x))[0]
+    z = SolveTriangular(True, "n", False, raises=False)(factor, bounded(y))
+    w = SolveTriangular(True, "t", False, raises=False)(factor, negative(z))
+    places = iota(factor.shape[-1])
+    quotients = divide(-1.0, Gather((-2, -1))(factor, places, places))
+    by_determinant = Scatter((-2, -1), add)(zeros_like(factor), quotients, places, places)
+    return cotangent_by_factor(factor, add(by_determinant, tril(negative(MatMul()(w, matrix_transpose(z))))))
+
+
+@rule_of_node(SolveTriangular, phase=STABILIZE, kind=REASSOCIATES, example=_of_density)
+def _gradient_by_factor_of_density(node: Apply, outputs: Any) -> Variable | None:
+    """The gradient of a Gaussian log-density is an outer product and an inverse: no product, no systems of it."""
     outer = _solution(outputs[0])
     sides = None if outer is None else untransposed(outer.sides)
     if outer is None or sides is None or not _is_factor(outer.factor):
@@ -282,25 +295,4 @@ def _transpose_of(v: Variable) -> Variable | None:
     return Moved.of(v, ExpandDims, Squeeze).transposed() if below is None else below
 
 
-def _of_density(x: Variable, y: Variable) -> Variable:
-    """The gradient by a covariance of a Gaussian log-density, for examples."""
-    factor = Cholesky(raises=False)(definite(x))[0]
-    z = SolveTriangular(True, "n", False, raises=False)(factor, bounded(y))
-    w = SolveTriangular(True, "t", False, raises=False)(factor, negative(z))
-    places = iota(factor.shape[-1])
-    quotients = divide(-1.0, Gather((-2, -1))(factor, places, places))
-    by_determinant = Scatter((-2, -1), add)(zeros_like(factor), quotients, places, places)
-    return cotangent_by_factor(factor, add(by_determinant, tril(negative(MatMul()(w, matrix_transpose(z))))))
-
-
-RULES = (
-    node_rule(
-        "gradient_by_factor_of_density",
-        keys=(SolveTriangular,),
-        apply=_of_factor,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="The gradient of a Gaussian log-density is an outer product and an inverse: no product, no systems of it.",
-        example=_of_density,
-    ),
-)
+RULES = (_gradient_by_factor_of_density,)

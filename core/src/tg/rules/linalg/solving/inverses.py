@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from tg.ops.contraction import MatMul
 from tg.ops.linalg.linear_systems import Inv, Solve
 from tg.ops.shape import broadcast_to, matrix_transpose
-from tg.rewrite.phases import CANONICALIZE, REASSOCIATES
-from tg.rewrite.rule import Pass
+from tg.rewrite.phases import REASSOCIATES
+from tg.rewrite.rule import pass_of
 from tg.rules.linalg.solving.structure import bounded
 from tg.rules.shape.moved import untransposed
 from tg.types.requirements import equal_here
@@ -18,8 +18,16 @@ if TYPE_CHECKING:
     from tg.graph.view import View
 
 
-def _solved(view: View) -> dict[int, Variable]:
-    """The products with inverses of which there are no other uses."""
+@pass_of(
+    Inv,
+    kind=REASSOCIATES,
+    example=lambda x, y: MatMul()(Inv(raises=False)(bounded(x[..., : x.shape[-2]]))[0], bounded(y)),
+)
+def _solve_for_product_with_inv(view: View) -> dict[int, Variable]:
+    """The products with inverses of which there are no other uses.
+
+    Solving takes a third of the work of inverting and multiplying, and loses fewer digits.
+    """
     readers = _readers(view)
     replacements: dict[int, Variable] = {}
     for node in view.applies:
@@ -86,14 +94,4 @@ def _fits(a: Variable, z: Variable) -> bool:
     return all(map(equal_here, a.shape[:-2], z.shape[:-2]))
 
 
-PASSES = (
-    Pass(
-        "solve_for_product_with_inv",
-        phase=CANONICALIZE,
-        keys=(Inv,),
-        kind=REASSOCIATES,
-        why="Solving takes a third of the work of inverting and multiplying, and loses fewer digits.",
-        run=_solved,
-        example=lambda x, y: MatMul()(Inv(raises=False)(bounded(x[..., : x.shape[-2]]))[0], bounded(y)),
-    ),
-)
+PASSES = (_solve_for_product_with_inv,)

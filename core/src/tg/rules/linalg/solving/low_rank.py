@@ -27,7 +27,7 @@ from tg.ops.linalg.solving import Det, SlogDet
 from tg.ops.linalg.spectral import Eigh, Eigvalsh
 from tg.ops.shape import ExpandDims, Squeeze, Transpose, broadcast_to, matrix_transpose, squeeze
 from tg.rewrite.phases import REASSOCIATES, STABILIZE
-from tg.rewrite.rule import Pass
+from tg.rewrite.rule import pass_of
 from tg.rules.linalg.solving.structure import bounded, failed, outer_parts, spoilt
 from tg.rules.shape import made_by
 from tg.rules.shape.moved import Moved, untransposed
@@ -110,8 +110,23 @@ def _untransposed(a: Variable) -> Variable:
     return a if below is None else below
 
 
-def _smaller(view: View) -> dict[int, Variable]:
-    """Ops on such matrices by the smaller ones; not where a factorisation of the whole is wanted as well."""
+@pass_of(
+    Solve,
+    Inv,
+    Det,
+    SlogDet,
+    phase=STABILIZE,
+    kind=REASSOCIATES,
+    example=lambda x, y: [
+        Solve("n", False, False)(_sum(x, y), bounded(y))[0],
+        *SlogDet()(_sum(x, y)),
+    ],
+)
+def _smaller_of_low_rank(view: View) -> dict[int, Variable]:
+    """Ops on such matrices by the smaller ones; not where a factorisation of the whole is wanted as well.
+
+    A multiple of the identity with a product of low rank is known by a matrix of the rank's size.
+    """
     readers: dict[int, list[Apply]] = {}
     whole: set[int] = set()
     for node in view.applies:
@@ -199,17 +214,4 @@ def _sum(x: Variable, y: Variable) -> Variable:
     return add(multiply(s, eye(x.shape[-2], dtype=x.type.dtype)), MatMul()(u, matrix_transpose(u)))
 
 
-PASSES = (
-    Pass(
-        "smaller_of_low_rank",
-        phase=STABILIZE,
-        keys=(Solve, Inv, Det, SlogDet),
-        kind=REASSOCIATES,
-        why="A multiple of the identity with a product of low rank is known by a matrix of the rank's size.",
-        run=_smaller,
-        example=lambda x, y: [
-            Solve("n", False, False)(_sum(x, y), bounded(y))[0],
-            *SlogDet()(_sum(x, y)),
-        ],
-    ),
-)
+PASSES = (_smaller_of_low_rank,)

@@ -13,7 +13,7 @@ from tg.ops.linalg.linear_systems import Inv, Solve
 from tg.ops.linalg.lu import LU
 from tg.ops.linalg.solving import Det, SlogDet
 from tg.rewrite.phases import REASSOCIATES, SPECIALIZE
-from tg.rewrite.rule import Pass
+from tg.rewrite.rule import pass_of
 from tg.rules.linalg.solving.structure import bounded
 
 if TYPE_CHECKING:
@@ -24,8 +24,21 @@ MOST_REPEATED: Final = 6
 """Rows of a matrix, if known, that is factorised again: to hold it in registers is cheaper than to keep its factors."""
 
 
-def _shared(view: View) -> dict[int, Variable]:
-    """Ops that read factors, for each matrix of which more than one thing is asked."""
+@pass_of(
+    Cholesky,
+    Det,
+    Inv,
+    SlogDet,
+    Solve,
+    phase=SPECIALIZE,
+    kind=REASSOCIATES,
+    example=lambda x, y: _asked_twice(bounded(x[..., : x.shape[-2]]), bounded(y)),
+)
+def _shared_factors(view: View) -> dict[int, Variable]:
+    """Ops that read factors, for each matrix of which more than one thing is asked.
+
+    A factorisation takes most of the work, and is the same whatever is asked of the matrix.
+    """
     groups: dict[tuple[int, type], list[Apply]] = {}
     for node in view.applies:
         kind = _factor(node.op)
@@ -70,14 +83,4 @@ def _asked_twice(a: Variable, b: Variable) -> list[Variable]:
     return [Solve("n", False, False)(a, b)[0], Det()(a)]
 
 
-PASSES = (
-    Pass(
-        "shared_factors",
-        phase=SPECIALIZE,
-        keys=(Cholesky, Det, Inv, SlogDet, Solve),
-        kind=REASSOCIATES,
-        why="A factorisation takes most of the work, and is the same whatever is asked of the matrix.",
-        run=_shared,
-        example=lambda x, y: _asked_twice(bounded(x[..., : x.shape[-2]]), bounded(y)),
-    ),
-)
+PASSES = (_shared_factors,)

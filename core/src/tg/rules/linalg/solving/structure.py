@@ -29,14 +29,14 @@ from tg.ops.linalg.matrices import adjoint, conjugated, diagonals, on_diagonal, 
 from tg.ops.linalg.triangular import SolveTriangular
 from tg.ops.reduction import any as any_of
 from tg.ops.shape import Transpose, expand_dims_at, matrix_transpose, squeeze
-from tg.rewrite.phases import CANONICALIZE, REASSOCIATES, STABILIZE
-from tg.rewrite.rule import Checked, node_rule
+from tg.rewrite.phases import REASSOCIATES, STABILIZE
+from tg.rewrite.rule import Checked, rule_of
 from tg.rules.shape.moved import untransposed
 from tg.types.dtypes import is_complex, numpy_dtype
 from tg.types.requirements import equal_here
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Variable
 
     Pair = tuple[Variable, Variable]
 
@@ -107,9 +107,11 @@ def failed(info: Variable, op: Any) -> Variable | None:
     return None if op.raises else expand_dims_at(not_equal(info, 0), (-2, -1))
 
 
-def _solve_of_diagonal(node: Apply, outputs: Any) -> Pair | None:
-    op: Any = node.op
-    a, b = node.inputs
+@rule_of(
+    Solve, phase=STABILIZE, kind=REASSOCIATES, example=lambda x, y: Solve("n", False, False)(only_diagonal(x), y)[0]
+)
+def _solve_of_diagonal(op: Any, a: Variable, b: Variable) -> Pair | None:
+    """A diagonal divides rows."""
     if op.positive or not is_diagonal(a):
         return None
     d = diagonals(a)
@@ -118,9 +120,14 @@ def _solve_of_diagonal(node: Apply, outputs: Any) -> Pair | None:
     return spoilt(x, has_nan(d[..., None], (-2, -1)), has_nan(b, (-2,)), failed(info, op)), info
 
 
-def _solve_of_triangular(node: Apply, outputs: Any) -> Pair | None:
-    op: Any = node.op
-    a, b = node.inputs
+@rule_of(
+    Solve,
+    phase=STABILIZE,
+    kind=REASSOCIATES,
+    example=lambda x, y: Solve("n", False, False)(lower(bounded(x)), bounded(y))[0],
+)
+def _solve_of_triangular(op: Any, a: Variable, b: Variable) -> Pair | None:
+    """Triangular systems are solved by substitution: there is nothing to eliminate."""
     triangle = triangle_of(a)
     if op.positive or triangle is None:
         return None
@@ -128,18 +135,20 @@ def _solve_of_triangular(node: Apply, outputs: Any) -> Pair | None:
     return spoilt(x, has_nan(a, (-2, -1)), has_nan(b, (-2,))), without_nan(zero_place(diagonals(a)), a)
 
 
-def _solve_of_orthogonal(node: Apply, outputs: Any) -> Pair | None:
-    op: Any = node.op
-    a, b = node.inputs
+@rule_of(Solve, phase=STABILIZE, kind=REASSOCIATES, example=lambda x: Solve("n", False, False)(reflection(x), x)[0])
+def _solve_of_orthogonal(op: Any, a: Variable, b: Variable) -> Pair | None:
+    """The inverse of an orthogonal matrix is its adjoint."""
     if op.positive or not is_orthogonal(a):
         return None
     inverse = adjoint(a) if op.transpose == "n" else conjugated(a) if op.transpose == "t" else a
     return MatMul()(inverse, b), none_found(a)
 
 
-def _solve_of_definite(node: Apply, outputs: Any) -> Checked | None:
-    op: Any = node.op
-    a, b = node.inputs
+@rule_of(
+    Solve, phase=STABILIZE, kind=REASSOCIATES, example=lambda x, y: Solve("n", False, False)(definite(x), bounded(y))[0]
+)
+def _solve_of_positive_definite(op: Any, a: Variable, b: Variable) -> Checked | None:
+    """Cholesky factors take half the work of LU factors, and no exchange of rows."""
     if op.positive or not is_definite(a):
         return None
     solve = Solve("n", positive=True, raises=op.raises)
@@ -151,13 +160,22 @@ def _solve_of_definite(node: Apply, outputs: Any) -> Checked | None:
     return Checked((x, none_found(a) if op.raises else info))
 
 
-def _of_symmetric(node: Apply, outputs: Any) -> Any:
-    """An op that reads the other triangle of a matrix that is symmetric, or Hermitian, reads its own."""
-    op: Any = node.op
-    a = _same_when_turned(node.inputs[0])
+@rule_of(
+    Cholesky,
+    Solve,
+    kind=REASSOCIATES,
+    below=(Transpose,),
+    example=lambda x: Cholesky(raises=False)(matrix_transpose(definite(x)))[0],
+)
+def _factor_of_symmetric_transpose(op: Any, *operands: Variable) -> Any:
+    """An op that reads the other triangle of a matrix that is symmetric, or Hermitian, reads its own.
+
+    Whichever triangle is read, the factor is the same, and is shared.
+    """
+    a = _same_when_turned(operands[0])
     if a is None or (type(op) is Solve and not op.positive):
         return None
-    return op(a, *node.inputs[1:])
+    return op(a, *operands[1:])
 
 
 def _same_when_turned(a: Variable) -> Variable | None:
@@ -183,28 +201,38 @@ def outer_parts(v: Variable) -> Pair | None:
     return None
 
 
-def _solve_of_outer(node: Apply, outputs: Any) -> Pair | None:
-    a, b = node.inputs
+@rule_of(
+    Solve,
+    kind=REASSOCIATES,
+    example=lambda x, y: Solve("n", False, False)(
+        bounded(x[..., : x.shape[-2]]), multiply(bounded(y[..., :1]), bounded(x[..., :1, :]))
+    )[0],
+)
+def _solve_of_outer(op: Any, a: Variable, b: Variable) -> Pair | None:
+    """The columns of an outer product are multiples of one, and so are the solutions."""
     parts = outer_parts(b)
     if parts is None or not all(map(equal_here, parts[0].shape[:-2], a.shape[:-2])):
         return None
-    x, info = node.op(a, parts[0])
+    x, info = op(a, parts[0])
     return multiply(x, parts[1]), info
 
 
-def _inv_of_diagonal(node: Apply, outputs: Any) -> Pair | None:
-    (a,) = node.inputs
+@rule_of(Inv, phase=STABILIZE, kind=REASSOCIATES, example=lambda x: Inv(raises=False)(only_diagonal(x))[0])
+def _inv_of_diagonal(op: Any, a: Variable) -> Pair | None:
+    """The inverse of a diagonal matrix is that of its elements."""
     if not is_diagonal(a):
         return None
     d = diagonals(a)
     info = without_nan(zero_place(d), d[..., None])
     kind = numpy_dtype(a.type.dtype).type
     inverse = divide(kind(1), d)
-    return spoilt(where(on_diagonal(a), expand_dims_at(inverse, (-1,)), kind(0)), failed(info, node.op)), info
+    return spoilt(where(on_diagonal(a), expand_dims_at(inverse, (-1,)), kind(0)), failed(info, op)), info
 
 
-def _inv_of_triangular(node: Apply, outputs: Any) -> Pair | None:
-    (a,) = node.inputs
+# tanh: of large elements a substitution overflows where an elimination that exchanges rows does not
+@rule_of(Inv, phase=STABILIZE, kind=REASSOCIATES, example=lambda x: Inv(raises=False)(lower(tanh(x)))[0])
+def _inv_of_triangular(op: Any, a: Variable) -> Pair | None:
+    """Triangular matrices are inverted by substitution: there is nothing to eliminate."""
     triangle = triangle_of(a)
     if triangle is None:
         return None
@@ -212,9 +240,9 @@ def _inv_of_triangular(node: Apply, outputs: Any) -> Pair | None:
     return spoilt(x, has_nan(a, (-2, -1))), without_nan(zero_place(diagonals(a)), a)
 
 
-def _inv_of_definite(node: Apply, outputs: Any) -> Checked | None:
-    op: Any = node.op
-    (a,) = node.inputs
+@rule_of(Inv, phase=STABILIZE, kind=REASSOCIATES, example=lambda x: Inv(raises=False)(definite(x))[0])
+def _inv_of_positive_definite(op: Any, a: Variable) -> Checked | None:
+    """Cholesky factors take half the work of LU factors, and what else is asked of the matrix shares them."""
     if not is_definite(a):
         return None
     x, info = Solve("n", positive=True, raises=op.raises)(a, identities(a))
@@ -259,89 +287,13 @@ def only_diagonal(x: Variable) -> Variable:
 
 
 RULES = (
-    node_rule(
-        "solve_of_diagonal",
-        keys=(Solve,),
-        apply=_solve_of_diagonal,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="A diagonal divides rows.",
-        example=lambda x, y: Solve("n", False, False)(only_diagonal(x), y)[0],
-    ),
-    node_rule(
-        "solve_of_triangular",
-        keys=(Solve,),
-        apply=_solve_of_triangular,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="Triangular systems are solved by substitution: there is nothing to eliminate.",
-        example=lambda x, y: Solve("n", False, False)(lower(bounded(x)), bounded(y))[0],
-    ),
-    node_rule(
-        "solve_of_orthogonal",
-        keys=(Solve,),
-        apply=_solve_of_orthogonal,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="The inverse of an orthogonal matrix is its adjoint.",
-        example=lambda x: Solve("n", False, False)(reflection(x), x)[0],
-    ),
-    node_rule(
-        "solve_of_positive_definite",
-        keys=(Solve,),
-        apply=_solve_of_definite,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="Cholesky factors take half the work of LU factors, and no exchange of rows.",
-        example=lambda x, y: Solve("n", False, False)(definite(x), bounded(y))[0],
-    ),
-    node_rule(
-        "factor_of_symmetric_transpose",
-        keys=(Cholesky, Solve),
-        apply=_of_symmetric,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="Whichever triangle is read, the factor is the same, and is shared.",
-        below=(Transpose,),
-        example=lambda x: Cholesky(raises=False)(matrix_transpose(definite(x)))[0],
-    ),
-    node_rule(
-        "solve_of_outer",
-        keys=(Solve,),
-        apply=_solve_of_outer,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="The columns of an outer product are multiples of one, and so are the solutions.",
-        example=lambda x, y: Solve("n", False, False)(
-            bounded(x[..., : x.shape[-2]]), multiply(bounded(y[..., :1]), bounded(x[..., :1, :]))
-        )[0],
-    ),
-    node_rule(
-        "inv_of_diagonal",
-        keys=(Inv,),
-        apply=_inv_of_diagonal,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="The inverse of a diagonal matrix is that of its elements.",
-        example=lambda x: Inv(raises=False)(only_diagonal(x))[0],
-    ),
-    node_rule(
-        "inv_of_triangular",
-        keys=(Inv,),
-        apply=_inv_of_triangular,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="Triangular matrices are inverted by substitution: there is nothing to eliminate.",
-        # tanh: of large elements a substitution overflows where an elimination that exchanges rows does not
-        example=lambda x: Inv(raises=False)(lower(tanh(x)))[0],
-    ),
-    node_rule(
-        "inv_of_positive_definite",
-        keys=(Inv,),
-        apply=_inv_of_definite,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="Cholesky factors take half the work of LU factors, and what else is asked of the matrix shares them.",
-        example=lambda x: Inv(raises=False)(definite(x))[0],
-    ),
+    _solve_of_diagonal,
+    _solve_of_triangular,
+    _solve_of_orthogonal,
+    _solve_of_positive_definite,
+    _factor_of_symmetric_transpose,
+    _solve_of_outer,
+    _inv_of_diagonal,
+    _inv_of_triangular,
+    _inv_of_positive_definite,
 )

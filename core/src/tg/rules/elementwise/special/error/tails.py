@@ -18,14 +18,14 @@ from tg.ops.elementwise.special.error import erf, erfc, erfcx
 from tg.ops.elementwise.special.normal import inverse_mills, log_ndtr, ndtr, ndtri_exp
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import REASSOCIATES, STABILIZE
-from tg.rewrite.rule import node_rule, rule
+from tg.rewrite.rule import rule, rule_of
 from tg.rules.elementwise.arithmetic.scalars import exact
 from tg.rules.elementwise.exponential.logarithms import log_of_difference
 from tg.rules.elementwise.exponential.terms import number, relation
 from tg.types.dtypes import is_float
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Variable
 
     Path = tuple[int, ...]  # which operand of which, from a value on
 
@@ -80,9 +80,12 @@ def _times(v: Variable, factor: float) -> Variable:
     return multiply(v, factor)
 
 
-def _log_of_erfc(node: Apply, outputs: Any) -> Variable | None:
-    """log(c erfc(x)) as log(ndtr(-x sqrt(2))) + log(2 c)."""
-    (y,) = node.inputs
+@rule_of(log, phase=STABILIZE, kind=REASSOCIATES, below=(erfc, multiply, divide), example=lambda x: log(erfc(x)))
+def _log_of_erfc(op: Any, y: Variable) -> Variable | None:
+    """log(c erfc(x)) as log(ndtr(-x sqrt(2))) + log(2 c).
+
+    erfc(x) vanishes for x > 27, where its logarithm is about -x**2.
+    """
     tail, c = (y, 1.0) if is_made_by(y, erfc) else _multiple(y)
     if not is_made_by(tail, erfc) or c <= 0 or not is_float(y.type.dtype):
         return None
@@ -90,9 +93,12 @@ def _log_of_erfc(node: Apply, outputs: Any) -> Variable | None:
     return logarithm if c == 0.5 else add(logarithm, math.log(2 * c))
 
 
-def _log1p_of_erf(node: Apply, outputs: Any) -> Variable | None:
-    """log(1 - erf(x)), or of 1 + erf(x), whose argument has lost its digits where erf is near 1."""
-    (y,) = node.inputs
+@rule_of(log1p, phase=STABILIZE, kind=REASSOCIATES, below=(erf, negative), example=lambda x: log1p(-erf(x)))
+def _log1p_of_erf(op: Any, y: Variable) -> Variable | None:
+    """log(1 - erf(x)), or of 1 + erf(x), whose argument has lost its digits where erf is near 1.
+
+    erf(x) is 1 for x > 6, where the logarithm of 1 - erf(x) is about -x**2.
+    """
     value, sign = (y.inputs[0], -1) if is_made_by(y, negative) else (y, 1)
     if not is_made_by(value, erf) or not is_float(y.type.dtype):
         return None
@@ -137,23 +143,33 @@ def _scaled(tail: Variable, density: Variable, sign: int) -> Variable | None:
     return multiply(erfcx(_times(x, -ROOT_HALF)), 0.5) if is_normal else erfcx(x)
 
 
-def _density_over_tail(node: Apply, outputs: Any) -> Variable | None:
-    """A product or quotient with e^(-x^2) in one operand and 1 / erfc(x) in the other, which is 1 / erfcx(x)."""
-    a, b = node.inputs
-    power = -1 if node.op is divide.op else 1
-    for first, second in ((a, b), (b, a)) if node.op is multiply.op else ((a, b),):
+@rule_of(
+    divide,
+    multiply,
+    phase=STABILIZE,
+    kind=REASSOCIATES,
+    below=(*TAILS, exp, *FACTORED),
+    example=lambda w, x: (w / ndtr(x)) * exp(square(x) * -0.5),
+)
+def _density_over_tail(op: Any, a: Variable, b: Variable) -> Variable | None:
+    """A product or quotient with e^(-x^2) in one operand and 1 / erfc(x) in the other, which is 1 / erfcx(x).
+
+    A density and the tail beyond it vanish together; their quotient does not.
+    """
+    power = -1 if op is divide.op else 1
+    for first, second in ((a, b), (b, a)) if op is multiply.op else ((a, b),):
         for place, density in _leaves(first, 1):
             for other, tail in _leaves(second, -power):
                 scaled_tail = _scaled(tail, density, -1)
                 if scaled_tail is not None:
                     rest = _put(second, other, number(1, tail))
-                    return node.op.fn(_put(first, place, _ratio(tail, scaled_tail)), rest)  # type: ignore[attr-defined, no-any-return]
+                    return op.fn(_put(first, place, _ratio(tail, scaled_tail)), rest)  # type: ignore[no-any-return]
         for place, tail in _leaves(first, -1):
             for other, density in _leaves(second, power):
                 scaled_tail = _scaled(tail, density, -1)
                 if scaled_tail is not None:
                     rest = _put(second, other, number(1, tail))
-                    return node.op.fn(_put(first, place, scaled_tail), rest)  # type: ignore[attr-defined, no-any-return]
+                    return op.fn(_put(first, place, scaled_tail), rest)  # type: ignore[no-any-return]
     return None
 
 
@@ -162,15 +178,25 @@ def _ratio(tail: Variable, scaled_tail: Variable) -> Variable:
     return multiply(inverse_mills(tail.inputs[0]), ROOT_2_PI) if is_made_by(tail, ndtr) else divide(1, scaled_tail)
 
 
-def _slope_of_quantile(node: Apply, outputs: Any) -> Variable | None:
-    """e^(y^2/2) in one operand and e^x in the other, where x is the logarithm of the probability up to y."""
-    for first, second in (node.inputs, node.inputs[::-1]) if node.op is multiply.op else (node.inputs,):
+@rule_of(
+    multiply,
+    phase=STABILIZE,
+    kind=REASSOCIATES,
+    below=(exp, *FACTORED),
+    example=lambda x: exp(square(ndtri_exp(x)) * 0.5) * exp(x),
+)
+def _slope_of_quantile(op: Any, *operands: Variable) -> Variable | None:
+    """e^(y^2/2) in one operand and e^x in the other, where x is the logarithm of the probability up to y.
+
+    exp(y**2 / 2) overflows where the probability up to y vanishes; their product is about 1 / |y|.
+    """
+    for first, second in (operands, operands[::-1]) if op is multiply.op else (operands,):
         for place, a in _leaves(first, 1):
             for other, b in _leaves(second, 1):
                 slope = _slope(a, b)
                 if slope is not None:
                     rest = _put(second, other, number(1, b))
-                    return node.op.fn(_put(first, place, slope), rest)  # type: ignore[attr-defined, no-any-return]
+                    return op.fn(_put(first, place, slope), rest)  # type: ignore[no-any-return]
     return None
 
 
@@ -225,16 +251,26 @@ def _factors(v: Variable) -> list[tuple[Variable | None, Variable]]:
     return factors
 
 
-def _scaled_tail(node: Apply, outputs: Any) -> Variable | None:
-    """w erfc(x) e^(x^2), as a product or a quotient by e^(-x^2)."""
-    a, b = node.inputs
-    if node.op is divide.op:
+@rule_of(
+    multiply,
+    divide,
+    phase=STABILIZE,
+    kind=REASSOCIATES,
+    below=(*TAILS, exp, multiply),
+    example=lambda x: exp(square(x)) * erfc(x),
+)
+def _scaled_tail(op: Any, a: Variable, b: Variable) -> Variable | None:
+    """w erfc(x) e^(x^2), as a product or a quotient by e^(-x^2).
+
+    erfc(x) vanishes where exp(x**2) overflows; their product, erfcx(x), is about 1 / x.
+    """
+    if op is divide.op:
         pairs = [(w, tail, b) for w, tail in _factors(a)]
     else:
         some = [(w, v, u) for x, u in ((a, b), (b, a)) for w, v in _factors(x)]
         pairs = [(w, *pair) for w, v, u in some for pair in ((v, u), (u, v))]
     for w, tail, density in pairs:
-        scaled_tail = _scaled(tail, density, -1 if node.op is divide.op else 1)
+        scaled_tail = _scaled(tail, density, -1 if op is divide.op else 1)
         if scaled_tail is not None:
             return scaled_tail if w is None else multiply(w, scaled_tail)
     return None
@@ -272,54 +308,9 @@ RULES = (
         kind=REASSOCIATES,
         why="1 - ndtr(x) vanishes for x > 8, where its logarithm is about -x**2 / 2.",
     ),
-    node_rule(
-        "log_of_erfc",
-        keys=(log,),
-        apply=_log_of_erfc,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="erfc(x) vanishes for x > 27, where its logarithm is about -x**2.",
-        example=lambda x: log(erfc(x)),
-        below=(erfc, multiply, divide),
-    ),
-    node_rule(
-        "log1p_of_erf",
-        keys=(log1p,),
-        apply=_log1p_of_erf,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="erf(x) is 1 for x > 6, where the logarithm of 1 - erf(x) is about -x**2.",
-        example=lambda x: log1p(-erf(x)),
-        below=(erf, negative),
-    ),
-    node_rule(
-        "scaled_tail",
-        keys=(multiply, divide),
-        apply=_scaled_tail,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="erfc(x) vanishes where exp(x**2) overflows; their product, erfcx(x), is about 1 / x.",
-        example=lambda x: exp(square(x)) * erfc(x),
-        below=(*TAILS, exp, multiply),
-    ),
-    node_rule(
-        "density_over_tail",
-        keys=(divide, multiply),
-        apply=_density_over_tail,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="A density and the tail beyond it vanish together; their quotient does not.",
-        example=lambda w, x: (w / ndtr(x)) * exp(square(x) * -0.5),
-        below=(*TAILS, exp, *FACTORED),
-    ),
-    node_rule(
-        "slope_of_quantile",
-        keys=(multiply,),
-        apply=_slope_of_quantile,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="exp(y**2 / 2) overflows where the probability up to y vanishes; their product is about 1 / |y|.",
-        example=lambda x: exp(square(ndtri_exp(x)) * 0.5) * exp(x),
-        below=(exp, *FACTORED),
-    ),
+    _log_of_erfc,
+    _log1p_of_erf,
+    _scaled_tail,
+    _density_over_tail,
+    _slope_of_quantile,
 )
