@@ -1,6 +1,6 @@
 """Elementwise functions: PyTorch's own where the rule does no more, in the memory of an operand where that is free.
 
-Unsigned integers of more than 8 bits keep the rule, and so do complex numbers where it orders them.
+Unsigned integers of more than 8 bits keep the rule, and so do complex numbers where it orders them or mends a zero.
 """
 
 from __future__ import annotations
@@ -120,7 +120,11 @@ def overwrite(rule: Rule, site: Site) -> Rule | None:
         return None
     if isinstance(site.op, AddMultiple):
         return functools.partial(torch.add, alpha=site.op.factor)
-    return PLAIN[key] if key in PLAIN and _suits(site, EMULATED) else None
+    return PLAIN[key] if key in PLAIN and _suits(site, _excluded(key)) else None
+
+
+def _excluded(fn: object) -> frozenset[str]:
+    return UNORDERED if fn in OF_REAL else EMULATED
 
 
 PLAIN: Final[dict[Any, Function]] = {
@@ -160,8 +164,12 @@ PLAIN: Final[dict[Any, Function]] = {
     trigonometric.arctanh: torch.arctanh,
 }
 
+OF_REAL: Final = frozenset(
+    {arithmetic.negative, exponential.log1p, trigonometric.arccos}
+)  # complex numbers keep the rule
+
 SPECIAL: Final[dict[object, Make]] = {
-    **{fn: direct(function) for fn, function in PLAIN.items()},
+    **{fn: direct(function, _excluded(fn)) for fn, function in PLAIN.items()},
     arithmetic.maximum: direct(torch.maximum, UNORDERED),
     arithmetic.minimum: direct(torch.minimum, UNORDERED),
     arithmetic.power: _floating(torch.pow),

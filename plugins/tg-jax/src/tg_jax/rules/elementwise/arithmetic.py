@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from tg.backend import arithmetic as t
+from tg_jax import complex_functions as of_complex
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -92,8 +93,25 @@ def _power_of_integers(x: Any, y: Any) -> Any:
     return lax.while_loop(lambda state: jnp.any(state[2] > 0), step, (jnp.ones_like(x), x, y))[0]
 
 
+def absolute(x: Any) -> Any:
+    """The size."""
+    return jnp.hypot(x.real, x.imag) if _is_complex(x) else jnp.absolute(x)
+
+
+def sign(x: Any) -> Any:
+    """The sign."""
+    return of_complex.sign(x) if _is_complex(x) else jnp.sign(x)
+
+
+def sqrt(x: Any) -> Any:
+    """The root."""
+    return of_complex.sqrt(x) if _is_complex(x) else jnp.sqrt(x)
+
+
 def reciprocal(x: Any) -> Any:
     """1 / x, truncated for integers; 0 for the integer 0."""
+    if _is_complex(x):
+        return of_complex.reciprocal(x)
     if not jnp.issubdtype(x.dtype, jnp.integer):
         return 1 / x
     unit = x == 1 if jnp.issubdtype(x.dtype, jnp.unsignedinteger) else (x == 1) | (x == -1)
@@ -135,10 +153,10 @@ RULES: Final[dict[object, Rule]] = {
     t.remainder: remainder,
     t.power: power,
     t.negative: jnp.negative,
-    t.absolute: jnp.absolute,
-    t.sign: jnp.sign,
+    t.absolute: absolute,
+    t.sign: sign,
     t.square: jnp.square,
-    t.sqrt: jnp.sqrt,
+    t.sqrt: sqrt,
     t.reciprocal: reciprocal,
     t.maximum: maximum,
     t.minimum: minimum,

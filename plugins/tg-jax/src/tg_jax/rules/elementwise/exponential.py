@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from tg.backend import exponential as t
+from tg_jax import complex_functions as of_complex
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -22,35 +23,54 @@ PER_LN2: Final = 1.4426950408889634
 PER_LN10: Final = 0.4342944819032518
 
 
+def _is_complex(x: Any) -> bool:
+    return bool(jnp.issubdtype(x.dtype, jnp.complexfloating))
+
+
+def exp(x: Any) -> Any:
+    """The exponential."""
+    return of_complex.exp(x) if _is_complex(x) else jnp.exp(x)
+
+
+def expm1(x: Any) -> Any:
+    """The exponential less 1."""
+    return of_complex.expm1(x) if _is_complex(x) else jnp.expm1(x)
+
+
+def _parts_times(z: Any, factor: float) -> Any:
+    """A complex number times a real one: a product of complex ones makes NaN of an infinite part."""
+    return lax.complex(z.real * factor, z.imag * factor)
+
+
 def exp2(x: Any) -> Any:
     """The whole part of a floating x goes into the exponent, the rest through exp."""
-    if jnp.issubdtype(x.dtype, jnp.complexfloating):
-        return jnp.exp2(x)
+    if _is_complex(x):
+        return of_complex.exp(_parts_times(x, LN2))
     whole = jnp.round(jnp.clip(x, -1100, 1100))
     return jnp.ldexp(jnp.exp((x - whole) * LN2), jnp.nan_to_num(whole).astype(jnp.int32)).astype(x.dtype)
 
 
 def log(x: Any) -> Any:
     """A complex logarithm by its parts."""
-    if not jnp.issubdtype(x.dtype, jnp.complexfloating):
+    if not _is_complex(x):
         return jnp.log(x)
     return lax.complex(jnp.log(jnp.hypot(x.real, x.imag)), jnp.arctan2(x.imag, x.real))
 
 
 def log2(x: Any) -> Any:
     """The logarithm to base 2."""
-    return log(x) * PER_LN2 if jnp.issubdtype(x.dtype, jnp.complexfloating) else jnp.log2(x)
+    return _parts_times(log(x), PER_LN2) if _is_complex(x) else jnp.log2(x)
 
 
 def log10(x: Any) -> Any:
     """The logarithm to base 10."""
-    return log(x) * PER_LN10 if jnp.issubdtype(x.dtype, jnp.complexfloating) else jnp.log10(x)
+    return _parts_times(log(x), PER_LN10) if _is_complex(x) else jnp.log10(x)
 
 
 def log1p(x: Any) -> Any:
     """XLA's own near 0 only."""
-    if jnp.issubdtype(x.dtype, jnp.complexfloating):
-        return jnp.log1p(x)
+    if _is_complex(x):
+        return of_complex.log1p(x)
     return jnp.where(jnp.abs(x) < 0.25, jnp.log1p(x), jnp.log(1 + x))
 
 
@@ -73,9 +93,9 @@ def softplus(x: Any) -> Any:
 
 
 RULES: Final[dict[object, Rule]] = {
-    t.exp: jnp.exp,
+    t.exp: exp,
     t.exp2: exp2,
-    t.expm1: jnp.expm1,
+    t.expm1: expm1,
     t.log: log,
     t.log2: log2,
     t.log10: log10,

@@ -1,7 +1,8 @@
 """Trigonometric and hyperbolic functions.
 
 Deviations from jax.numpy: sinc of halves goes by way of float32, which holds the product with pi; sinh and cosh keep
-their digits where they are large, arcsin and arctanh where they are small.
+their digits where they are large, arcsin and arctanh where they are small. Those of complex numbers are in
+`tg_jax.complex_functions`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from tg.backend import trigonometric as t
+from tg_jax import complex_functions as of_complex
+from tg_jax.complex_functions import real_cosh, real_sinh
 from tg_jax.rules.elementwise.exponential import log1p
 
 if TYPE_CHECKING:
@@ -38,54 +41,50 @@ def _by_single(function: Any, x: Any) -> Any:
 def arcsin(x: Any) -> Any:
     """Inverse sine; x where the next term of the series does not count."""
     if _is_complex(x):
-        return jnp.arcsin(x)
+        return of_complex.turned(of_complex.arcsinh)(x)
     return jnp.where(jnp.abs(x) < 1e-8, x, jnp.arcsin(x))
 
 
 def sinh(x: Any) -> Any:
-    """By two halves of an exponential, so that none overflows early; by expm1 near 0."""
+    """Half of exp(x) - exp(-x)."""
     if _is_complex(x):
-        imaginary = jnp.where(x.imag == 0, x.imag, cosh(x.real) * jnp.sin(x.imag))
-        return lax.complex(sinh(x.real) * jnp.cos(x.imag), imaginary)
-    if _is_half(x):
-        return _by_single(sinh, x)
-    half, small = jnp.exp(jnp.abs(x) / 2), jnp.expm1(jnp.abs(x))
-    near = (small + small / (small + 1)) * 0.5
-    return jnp.copysign(jnp.where(jnp.abs(x) < 1, near, half * 0.5 * half - 0.5 / half * (1 / half)), x)
+        return of_complex.sinh(x)
+    return _by_single(real_sinh, x) if _is_half(x) else real_sinh(x)
 
 
 def cosh(x: Any) -> Any:
-    """By two halves of an exponential."""
+    """Half of exp(x) + exp(-x)."""
     if _is_complex(x):
-        imaginary = jnp.where(x.imag == 0, x.imag * x.real, sinh(x.real) * jnp.sin(x.imag))
-        return lax.complex(cosh(x.real) * jnp.cos(x.imag), imaginary)
-    if _is_half(x):
-        return _by_single(cosh, x)
-    half = jnp.exp(jnp.abs(x) / 2)
-    return half * 0.5 * half + 0.5 / half * (1 / half)
+        return of_complex.cosh(x)
+    return _by_single(real_cosh, x) if _is_half(x) else real_cosh(x)
 
 
 def arctanh(x: Any) -> Any:
     """By log1p of a positive number, which XLA has right."""
     if _is_complex(x):
-        return jnp.arctanh(x)
+        return of_complex.arctanh(x)
     size = jnp.abs(x)
     return jnp.copysign(0.5 * log1p(2 * size / (1 - size)), x)
 
 
+def _either(real: Any, complex: Any) -> Any:
+    """A rule of two functions: for real numbers, and for complex ones."""
+    return lambda x: (complex if _is_complex(x) else real)(x)
+
+
 RULES: Final[dict[object, Rule]] = {
-    t.sin: jnp.sin,
-    t.cos: jnp.cos,
-    t.tan: jnp.tan,
+    t.sin: _either(jnp.sin, of_complex.turned(of_complex.sinh)),
+    t.cos: _either(jnp.cos, lambda z: of_complex.cosh(lax.complex(-z.imag, z.real))),
+    t.tan: _either(jnp.tan, of_complex.turned(of_complex.tanh)),
     t.arcsin: arcsin,
-    t.arccos: jnp.arccos,
-    t.arctan: jnp.arctan,
+    t.arccos: _either(jnp.arccos, of_complex.arccos),
+    t.arctan: _either(jnp.arctan, of_complex.turned(of_complex.arctanh)),
     t.arctan2: jnp.arctan2,
     t.sinh: sinh,
     t.cosh: cosh,
-    t.tanh: jnp.tanh,
-    t.arcsinh: jnp.arcsinh,
-    t.arccosh: jnp.arccosh,
+    t.tanh: _either(jnp.tanh, of_complex.tanh),
+    t.arcsinh: _either(jnp.arcsinh, of_complex.arcsinh),
+    t.arccosh: _either(jnp.arccosh, of_complex.arccosh),
     t.arctanh: arctanh,
     t.sinc: sinc,
 }

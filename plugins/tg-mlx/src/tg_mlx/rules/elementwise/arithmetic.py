@@ -7,6 +7,7 @@ NaN; the sign of NaN is NaN.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 import mlx.core as mx
@@ -14,6 +15,7 @@ import mlx.core as mx
 from tg.backend import arithmetic as t
 from tg_mlx.arrays import SAME_SIZE, is_complex, is_floating, is_half, is_integer, is_unsigned, scalar
 from tg_mlx.rules.elementwise.comparison import signbit
+from tg_mlx.rules.elementwise.complex import complex_
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -72,18 +74,48 @@ def power(x: Any, y: Any) -> Any:
 
 
 def sign(x: Any) -> Any:
-    """-1, 0 or 1, and NaN for NaN; MLX divides a complex 0 by its size."""
+    """-1, 0 or 1, and NaN for NaN; of complex numbers the direction."""
     if is_complex(x):
-        return mx.where(x == 0, scalar(0, x.dtype), mx.sign(x))
+        return _direction(mx.real(x), mx.imag(x))
     return mx.where(mx.isnan(x), x, mx.sign(x)) if is_floating(x) else mx.sign(x)
+
+
+def _direction(x: Any, y: Any) -> Any:
+    """z / |z|, and 0 for 0; an infinite part is all that counts, two of them are NaN."""
+    largest = mx.maximum(mx.abs(x), mx.abs(y))
+    size = largest * mx.sqrt(mx.square(x / largest) + mx.square(y / largest))
+    parts = []
+    for part, other in ((x, y), (y, x)):
+        far = mx.where(mx.isinf(other), scalar(math.nan, x.dtype), mx.where(signbit(part), -1.0, 1.0))
+        unit = mx.where(mx.isinf(other), mx.zeros_like(part), mx.where(largest == 0, mx.zeros_like(part), part / size))
+        parts.append(mx.where(mx.isinf(part), far, unit))
+    return complex_(*parts)
+
+
+def square(x: Any) -> Any:
+    """x * x; of complex numbers by parts, of which NaN beside an infinite one makes both NaN."""
+    if not is_complex(x):
+        return mx.square(x)
+    a, b = mx.real(x), mx.imag(x)
+    return complex_(a * a - b * b, a * b + b * a)
 
 
 def reciprocal(x: Any) -> Any:
     """1 / x, truncated for integers; 0 for the integer 0."""
+    if is_complex(x):
+        return _inverse(mx.real(x), mx.imag(x))
     if not is_integer(x):
         return mx.reciprocal(x)
     unit = x == 1 if is_unsigned(x) else (x == 1) | (x == -1)
     return mx.where(unit, x, scalar(0, x.dtype))
+
+
+def _inverse(x: Any, y: Any) -> Any:
+    """1 / (x + iy) by the quotient of the smaller part by the larger, as NumPy has it (Smith, 1962)."""
+    is_flat = mx.abs(y) <= mx.abs(x)
+    ratio = mx.where(is_flat, y / x, x / y)
+    scale = 1 / mx.where(is_flat, x + y * ratio, y + x * ratio)
+    return complex_(mx.where(is_flat, scale, scale * ratio), -mx.where(is_flat, scale * ratio, scale))
 
 
 def maximum(x: Any, y: Any) -> Any:
@@ -157,7 +189,7 @@ RULES: Final[dict[object, Rule]] = {
     t.negative: mx.negative,
     t.absolute: mx.abs,
     t.sign: sign,
-    t.square: mx.square,
+    t.square: square,
     t.sqrt: mx.sqrt,
     t.reciprocal: reciprocal,
     t.maximum: maximum,

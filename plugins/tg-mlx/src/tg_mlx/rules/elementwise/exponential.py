@@ -42,7 +42,9 @@ def exp_of_minus(x: Any) -> Any:
 
 def exp2(x: Any) -> Any:
     """The power of 2."""
-    return mx.exp(x * LN2) if is_complex(x) else mx.power(scalar(2, x.dtype), x)
+    if is_complex(x):
+        return mx.exp(complex_(mx.real(x) * LN2, mx.imag(x) * LN2))
+    return mx.power(scalar(2, x.dtype), x)
 
 
 def expm1(x: Any) -> Any:
@@ -51,7 +53,15 @@ def expm1(x: Any) -> Any:
         return mx.expm1(x)
     a, b = mx.real(x), mx.imag(x)
     half = mx.sin(b / 2)
-    return complex_(mx.expm1(a) * mx.cos(b) - 2 * half * half, exp(a) * mx.sin(b))
+    return complex_(mx.expm1(a) * mx.cos(b) - 2 * half * half, mx.where(b == 0, b, exp(a) * mx.sin(b)))
+
+
+def log1p(x: Any) -> Any:
+    """log(1 + x); of a complex -0 the logarithm of 1."""
+    if not is_complex(x):
+        return mx.log1p(x)
+    w = mx.log1p(x)
+    return complex_(mx.real(w) + 0.0, mx.imag(w))
 
 
 def logaddexp(x: Any, y: Any) -> Any:
@@ -81,7 +91,7 @@ RULES: Final[dict[object, Rule]] = {
     t.log: mx.log,
     t.log2: mx.log2,
     t.log10: mx.log10,
-    t.log1p: mx.log1p,
+    t.log1p: log1p,
     t.logaddexp: logaddexp,
     t.sigmoid: sigmoid,
     t.softplus: softplus,

@@ -95,6 +95,13 @@ def _wide_power(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return torch.pow(x.to(torch.int64), y.to(torch.int64)).to(x.dtype)
 
 
+def negative(x: torch.Tensor) -> torch.Tensor:
+    """-x; of complex numbers by parts, as eight at a time are subtracted from 0 and leave it its sign."""
+    if x.is_complex():
+        return torch.view_as_complex(torch.neg(torch.view_as_real(x.resolve_conj().resolve_neg())))
+    return unary(torch.neg)(x)
+
+
 def absolute(x: torch.Tensor) -> torch.Tensor:
     """The absolute value."""
     return x.clone() if x.dtype in SIGNED or x.dtype == torch.bool else torch.abs(x)
@@ -110,17 +117,31 @@ def sign(x: torch.Tensor) -> torch.Tensor:
 
 
 def _direction(x: torch.Tensor) -> torch.Tensor:
-    """x / |x|, and 0 for 0; an infinite part is all that counts, and NaN is all NaN."""
-    return torch.where(torch.isnan(x), x.new_full((), complex("nan+nanj")), torch.sgn(x))
+    """x / |x|, and 0 for 0; an infinite part is all that counts, two of them and NaN are all NaN."""
+    far = [torch.where(torch.isinf(part), torch.copysign(torch.ones_like(part), part), 0) for part in (x.real, x.imag)]
+    is_far = torch.isinf(x.real) | torch.isinf(x.imag)
+    lost = (torch.isnan(x) & ~is_far) | (torch.isinf(x.real) & torch.isinf(x.imag))
+    return torch.where(lost, complex("nan+nanj"), torch.where(is_far, torch.complex(*far), torch.sgn(x)))
 
 
 def reciprocal(x: torch.Tensor) -> torch.Tensor:
     """1 / x, truncated for integers; 0 for the integer 0."""
-    if x.is_floating_point() or x.is_complex():
+    if x.is_complex():
+        return _inverse(x)
+    if x.is_floating_point():
         return torch.reciprocal(x)
     bits = signed(x)
     unit = bits == 1 if x.dtype == torch.uint8 or x.dtype in SIGNED else (bits == 1) | (bits == -1)
     return torch.where(unit, x, torch.zeros_like(x))
+
+
+def _inverse(z: torch.Tensor) -> torch.Tensor:
+    """1 / z by the quotient of the smaller part by the larger, as NumPy has it (Smith, 1962)."""
+    x, y = z.real, z.imag
+    is_flat = torch.abs(y) <= torch.abs(x)
+    ratio = torch.where(is_flat, y / x, x / y)
+    scale = 1 / torch.where(is_flat, x + y * ratio, y + x * ratio)
+    return torch.complex(torch.where(is_flat, scale, scale * ratio), -torch.where(is_flat, scale * ratio, scale))
 
 
 def maximum(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -173,7 +194,7 @@ RULES: Final[dict[object, Rule]] = {
     t.floor_divide: floor_divide,
     t.remainder: remainder,
     t.power: power,
-    t.negative: unary(torch.neg),
+    t.negative: negative,
     t.absolute: absolute,
     t.sign: sign,
     t.square: unary(torch.square),

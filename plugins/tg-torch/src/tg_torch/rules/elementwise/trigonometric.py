@@ -28,12 +28,20 @@ def sech_squared(x: torch.Tensor) -> torch.Tensor:
     return inverse.mul_(inverse)
 
 
+def arccos(x: torch.Tensor) -> torch.Tensor:
+    """The inverse of the cosine; of complex numbers a 0 in the imaginary part has the sign that is not theirs."""
+    if not x.is_complex():
+        return torch.arccos(x)
+    w = torch.arccos(x)
+    return torch.complex(w.real, torch.where(w.imag == 0, torch.copysign(w.imag, -x.imag), w.imag))
+
+
 RULES: Final[dict[object, Rule]] = {
     t.sin: torch.sin,
     t.cos: torch.cos,
     t.tan: torch.tan,
     t.arcsin: torch.arcsin,
-    t.arccos: torch.arccos,
+    t.arccos: arccos,
     t.arctan: torch.arctan,
     t.arctan2: torch.arctan2,
     t.sinh: torch.sinh,
