@@ -61,6 +61,7 @@ from tg.ops.elementwise.arithmetic import (
     asked_where,
     negative,
 )
+from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import logical_or, not_equal, where
 from tg.ops.indexing import Slice, SliceUpdate
 from tg.ops.reduction import Reduce
@@ -320,7 +321,7 @@ class Supports:
         if added or base.type.shape != b.type.shape:
             base, v = (broadcast_to(expand_dims_at(u, added), w.shape) for u, w in ((base, b), (v, slope)))
         value = self.times(v, slope, turns=turns)
-        return None if value is None else node.op(base, value, *starts)
+        return None if value is None else node.op(cast_variable(base, value.type.dtype), value, *starts)
 
     def leaves_like(self, values: Sequence[Variable]) -> list[Variable]:
         """A leaf for each value but constants, with its type and lengths, regular and a convention where it is."""
