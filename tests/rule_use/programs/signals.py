@@ -99,6 +99,22 @@ def autocorrelation(x):
     return tg.stack([tg.sum(d[k:] * d[: d.shape[0] - k]) for k in range(5)]) / tg.sum(d * d)
 
 
+def amplitudes(x):
+    """The single-sided amplitude spectrum of a noisy signal (MATLAB's page on fft, 1000 samples at 1 kHz)."""
+    p = tg.abs(tg.fft.fft(x))[: 1000 // 2 + 1] / 1000
+    return p.at[1:-1].multiply(2)
+
+
+def spectral_derivative(u):
+    """The first and the second derivative of a periodic function by transforms (Trefethen 2000, program 5)."""
+
+    def derivative(u):
+        wave_numbers = tg.constant([0, *range(1, 12), 0, *range(-11, 0)])
+        return tg.fft.ifft(1j * wave_numbers * tg.fft.fft(u))
+
+    return derivative(u), derivative(derivative(u))
+
+
 PROGRAMS = (
     program("spectrogram", spectrogram, x="float64[72]", grad=True),
     program("convolution by transform", fft_convolution, x="float64[24]", h="float64[8]", grad=True),
@@ -112,4 +128,6 @@ PROGRAMS = (
     program("mu-law", mu_law, grad=True),
     program("cepstrum", cepstrum, x=ML, grad=True),
     program("autocorrelation", autocorrelation, grad=True),
+    program("amplitude spectrum", amplitudes, x="float64[1000]", grad=True),
+    program("spectral derivative", spectral_derivative, u="complex128[24]"),
 )

@@ -8,6 +8,7 @@ from tg.rules import (
     contraction,
     creation,
     cumulative,
+    fourier,
     indexing,
     joining,
     linalg,
@@ -46,6 +47,7 @@ RULES: Final[tuple[Rule, ...]] = (
     *contraction.RULES,
     *creation.RULES,
     *cumulative.RULES,
+    *fourier.RULES,
     *indexing.RULES,
     *joining.RULES,
     *linalg.RULES,
@@ -58,6 +60,7 @@ RULES: Final[tuple[Rule, ...]] = (
 )
 
 PASSES: Final[tuple[Pass, ...]] = (
+    *fourier.PASSES,
     *indexing.PASSES,
     *arithmetic.PASSES,
     *exponential.PASSES,
