@@ -22,6 +22,8 @@ SHARDS ?= $(shell nproc 2>/dev/null || echo 2)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
+# the distributions without the tools of tests: enough to run a program
+WITHOUT_TOOLS := $(VENV)/without-tools
 PYTENSOR := plugins/tg-pytensor
 # PYTENSOR_VERSION=3.0 or 3.3 (which wants PYTHON=python3.12): other releases, each in an environment of its own
 PYTENSOR_VERSION :=
@@ -33,8 +35,10 @@ GGML := plugins/tg-ggml
 # The distributions: installed here, editable, and built as wheels.
 # Two have environments of their own: PyTensor wants an older Numba, and ggml is compiled when it is installed.
 WORKSPACE := core native $(filter-out $(PYTENSOR) $(GGML),$(sort $(wildcard plugins/*))) conformance
-TOOLS := attrs basedpyright build dask distributed editables furo gguf hatchling hypothesis import-linter ipykernel jedi joblib jupytext latex2mathml mypy myst-parser nbclient onnxruntime optax optree polars pydantic pytest pytest-timeout \
+TOOLS := attrs basedpyright build dask distributed furo gguf hypothesis import-linter ipykernel jedi joblib jupytext latex2mathml mypy myst-parser nbclient onnxruntime optax optree polars pydantic pytest pytest-timeout \
          pytest-xdist ruff sphinx sphinx-copybutton towncrier vulture xarray
+# what builds editable installs, without an environment of its own for each
+BUILDERS := editables hatchling
 # networks that others trained, in wheels: none of what they run on is installed
 MODELS := magika silero-vad
 
@@ -78,11 +82,14 @@ help:
 
 install: $(STAMP)
 
-# The build tools first: the editable installs then build without an environment of their own.
-$(STAMP): Makefile constraints.txt $(WORKSPACE:%=%/pyproject.toml)
+$(WITHOUT_TOOLS): Makefile constraints.txt $(WORKSPACE:%=%/pyproject.toml)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP_INSTALL) $(TOOLS)
+	$(PIP_INSTALL) $(BUILDERS)
 	$(PIP_INSTALL) --no-build-isolation --editable 'core[demo,nn]' $(patsubst %,--editable ./%,$(filter-out core,$(WORKSPACE)))
+	touch $@
+
+$(STAMP): $(WITHOUT_TOOLS)
+	$(PIP_INSTALL) $(TOOLS)
 	$(PIP_INSTALL) --no-deps $(MODELS)
 	touch $@
 
@@ -122,7 +129,7 @@ ggml: $(GGML)/.venv/installed
 	cd $(GGML) && .venv/bin/pytest -n $(JOBS) -m 'not long' tests
 	$(GGML)/.venv/bin/tg conformance --backend ggml --tier sparse --every $(GGML_EVERY) --jobs $(JOBS)
 
-demo: $(STAMP)
+demo: $(WITHOUT_TOOLS)
 	$(BIN)/tg demo
 
 # one thread, as tg's own loops run: beside other work OpenBLAS's two wait for one another, and a factor of 250 rows took
