@@ -4,12 +4,13 @@
 others, so that no worker is left alone with it at the end. What is marked `nightly` is left to `make nightly`.
 `@pytest.mark.sampled(n)` is one of many parameters that are much alike: a usual run has an n-th, always the same
 ones, and one at least; of a file that is marked and has tests without parameters about an n-th of these. `make long`
-has a fifth or an n-th, whichever is more (`--of-sampled 5`), others than a usual run; `--turn 2` and on are the rest,
-and `make nightly` has all. A test that runs on several backends is sampled, with n = 2: `make test` has one half, the
-first turn of `make long` the other.
+has a fifth or an n-th, whichever is more (`--of-sampled 5`), none that a usual run has and each day others (`--turn`),
+and `make nightly` has all. A test without the mark is sampled as if n was 3 where it has four parameters or more, 4
+where it has sixteen, and 2 where there are fewer and it runs on several backends; what looks through the source
+(WHOLE) is not.
 Of long tests a slow machine has a fourth, others on each of four days (`--of-long 4`).
-Of the sparse tier of conformance, where it is run beside tests, a usual run has every sixth batch of the reference, of
-each of the six other backends every 60th, others for each, and no gap.
+Of the sparse tier of conformance, where it is run beside tests, a usual run has every twelfth batch of the reference,
+of each of the six other backends every 60th, others for each, and no gap.
 """
 
 import datetime as dt
@@ -30,19 +31,22 @@ from tg import plugin
 
 HERE = Path(__file__).parent
 CACHE = pytest.StashKey[Path]()
+MANY, MOST = 4, 16  # parameters of a test
+WHOLE = ("architecture", "errors", "stub")  # folders of short tests that each change is held to
 PARTS, SLOWEST = 12, 20  # of a run, told at its end
 TODAY = int(os.environ.setdefault("TG_TESTS_DAY", str(dt.datetime.now(dt.UTC).toordinal())))  # all workers have one
 TOLD = 60.0  # seconds of tests, from which on a run tells what took them
-# Of the garbage collector: it looks at what is new after 50,000 objects, at all there is after 2,000,000. By Python's
-# thresholds, 700 and 70,000, a seventh of a run went into looking through frameworks, items and caches, which stay.
-THRESHOLDS = 50_000, 10, 4
+# Of the garbage collector: it looks at what is new after 50,000 objects, at all that came after collecting when there
+# are 10,000,000. By Python's thresholds, 700 and 70,000, a seventh of a run went into looking through frameworks, items
+# and caches, which stay.
+THRESHOLDS = 50_000, 20, 10
 
 
 def pytest_addoption(parser):
     parser.addoption("--whole", action="store_true", help="all that a usual run leaves to `make long`")
     parser.addoption("--of-sampled", type=int, default=1, metavar="N", help="with --whole: an N-th of what is sampled")
     parser.addoption(
-        "--turn", type=int, default=1, metavar="K", help="with --of-sampled: which; a usual run has the 0th"
+        "--turn", type=int, metavar="K", help="with --of-sampled: which, by default by the day; a usual run has the 0th"
     )
     parser.addoption(
         "--of-long", type=int, default=1, metavar="N", help="with --whole: an N-th of what is long, others each day"
@@ -78,6 +82,12 @@ def pytest_collection():
         gc.enable()
 
 
+def pytest_collection_finish():
+    """Leave what is there now out of garbage collections: of a test that asks for one it took most of the time."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_generate_tests(metafunc):
     """Of a sampled test no more than is run becomes an item: to make those of the others took a fourth of collecting.
@@ -92,21 +102,25 @@ def pytest_generate_tests(metafunc):
     whole = config.getoption("--whole")
     usual = [one for one in made if whole or not any(mark.name == "long" for mark in one.marks)] or made[:1]
     sampled = next(metafunc.definition.iter_markers("sampled"), None)
-    if sampled is None and runs_on_several(metafunc):
-        sampled = pytest.mark.sampled(2).mark
+    if sampled is None and (unmarked := share_without_mark(metafunc)) > 1:
+        sampled = pytest.mark.sampled(unmarked).mark
         usual = [replace(one, marks=[*one.marks, sampled]) for one in usual]
     if sampled is not None:
         drawn = sorted(usual, key=lambda one: zlib.crc32(f"{metafunc.definition.nodeid}[{one.id}]".encode()))
-        chosen = {one.id for one in sample(drawn, share(config, sampled), config.getoption("--turn") if whole else 0)}
+        chosen = {one.id for one in sample(drawn, *share_and_turn(config, sampled.args[0]))}
         usual = [one for one in usual if one.id in chosen]
     made[:] = usual
 
 
-def runs_on_several(metafunc):
-    """Whether a test that is not long has parameters of several backends."""
+def share_without_mark(metafunc):
+    """Of how many parameters of a test that is not marked a usual run has one."""
     marks = [*metafunc.definition.iter_markers(), *(mark for one in metafunc._calls for mark in one.marks)]
     is_long = any(mark.name in ("long", "nightly") for mark in marks)
-    return not is_long and len({one.params.get("backend") for one in metafunc._calls}) > 1
+    if is_long or Path(metafunc.definition.path).relative_to(HERE).parts[0] in WHOLE:
+        return 1
+    if len(metafunc._calls) >= MANY:
+        return 4 if len(metafunc._calls) >= MOST else 3
+    return 2 if len({one.params.get("backend") for one in metafunc._calls}) > 1 else 1
 
 
 def sample(drawn, share, turn):
@@ -114,10 +128,12 @@ def sample(drawn, share, turn):
     return drawn[turn % min(share, len(drawn)) :: share]
 
 
-def share(config, sampled):
-    """Of how many parameters of a sampled test one is run."""
-    usual = sampled.args[0]
-    return min(config.getoption("--of-sampled"), usual) if config.getoption("--whole") else usual
+def share_and_turn(config, usual):
+    """Of how many parameters of a sampled test one is run, and which."""
+    if not config.getoption("--whole"):
+        return usual, 0
+    share, turn = min(config.getoption("--of-sampled"), usual), config.getoption("--turn")
+    return share, 1 + TODAY % max(share - 1, 1) if turn is None else turn
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -174,7 +190,7 @@ def is_left_to_others(item, is_sparse):
     if not isinstance(number, int):
         return True  # a gap, which is held to all dtypes
     name = item.parent.backend
-    return number % 6 != 0 if name == "perform" else (number + 10 * others().index(name)) % (10 * len(others())) != 0
+    return number % 12 != 0 if name == "perform" else (number + 10 * others().index(name)) % (10 * len(others())) != 0
 
 
 @functools.cache

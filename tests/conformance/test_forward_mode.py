@@ -31,7 +31,7 @@ def differentiable_items() -> dict[str, Item]:
     return found
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", sorted(differentiable_items()))
 def test_the_products_of_both_modes_agree(name: str) -> None:
     item = differentiable_items()[name]

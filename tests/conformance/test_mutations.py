@@ -137,6 +137,7 @@ def test_hang_fails_exactly_the_case_that_hangs(installed):
     assert all(outcome.detail.startswith("hung: no answer within 4 s") for outcome in failed)
 
 
+@pytest.mark.long
 def test_an_interrupted_batch_leaves_no_answer_to_the_next(worker):
     one, first, second = worker("loopback"), *(chosen(rf"trigonometric:{name}\[float64") for name in ("sin", "cos"))
     one.run([first[0].id])

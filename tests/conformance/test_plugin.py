@@ -45,6 +45,7 @@ def finished(installed, tmp_path_factory):
     return done, folder
 
 
+@pytest.mark.long
 def test_a_line_for_each_backend_ends_the_run(finished):
     done, _ = finished
     lines = [line.split() for line in done.stdout.splitlines()]

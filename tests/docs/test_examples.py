@@ -44,6 +44,7 @@ class _Sections(doctest.DocTestParser):
         return super().parse(re.sub(r"\n( *[A-Z][a-z]+:\n)", r"\n\n\1", string), name)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples_run(name: str) -> None:
     module = importlib.import_module(name)
@@ -53,6 +54,7 @@ def test_docstring_examples_run(name: str) -> None:
     assert runner.summarize(verbose=False).failed == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_page_examples_run(page: Path) -> None:
     wrong = examples.run(page.read_text())

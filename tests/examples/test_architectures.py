@@ -130,6 +130,7 @@ def test_the_first_steps_of_the_graph_network_are_those_of_torch(backend, monkey
         np.testing.assert_allclose(step(*data), loss.item(), rtol=1e-10)
 
 
+@pytest.mark.long
 def test_the_graph_network_finds_groups_by_edges():
     data = graph.drawn(2)
     assert graph.train("c", data).accuracy > 0.8

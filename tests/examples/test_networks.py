@@ -88,6 +88,7 @@ def test_the_density_of_the_flow_is_that_of_its_jacobian(backend):
         np.testing.assert_allclose(moved_by_torch(torch.tensor(origin), p).numpy(), point.numpy(), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.long
 def test_the_flow_learns_the_moons():
     model, losses, unseen = flow.train("c", 500)
     assert unseen < 1.2  # nats a point

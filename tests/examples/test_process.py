@@ -33,6 +33,7 @@ def compiled():
     return process.compiled(DATA, "c")
 
 
+@pytest.mark.long
 def test_the_log_likelihood_is_the_density_of_scipy_and_its_gradient_the_formula(compiled):
     for theta in (process.START, process.TRUTH):
         value, gradient = compiled[0](theta)

@@ -60,6 +60,7 @@ def test_the_fitted_orbit_is_that_which_made_the_velocities():
     assert found.calls < peer.calls
 
 
+@pytest.mark.long
 def test_a_flight_ends_where_keplers_equation_says():
     exact = solvers.exact_place()
     anomaly = np.arccos(exact[0] + 0.6)  # of the first half: the planet is past aphelion where sin E < 0

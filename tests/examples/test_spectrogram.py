@@ -39,6 +39,7 @@ def test_first_losses_are_those_of_a_network_by_hand(backend) -> None:
     np.testing.assert_allclose(losses, peers, rtol=2e-4)
 
 
+@pytest.mark.long
 def test_new_sounds_are_told_apart() -> None:
     result = spectrogram.train("c")
     assert result.losses[-1] < 0.3 * result.losses[0]

@@ -112,6 +112,7 @@ def check_resnet(theirs, classes, backend):
         np.testing.assert_allclose(found, want, rtol=1e-10, atol=1e-10 * abs(want).max())
 
 
+@pytest.mark.long
 @BACKENDS
 def test_resnet18_loads_a_state_dict_of_torchvisions_names(backend):
     theirs = shaken(ResNet18OfTorch(10))

@@ -109,7 +109,7 @@ def test_the_distribution_function_and_its_derivatives(degrees):
     check("cdf", of_cdf, POINTS, [degrees])
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.long
 @pytest.mark.parametrize("degrees", DEGREES)
 def test_the_logarithm_of_the_distribution_function_and_its_derivatives(degrees):
     check("logcdf", of_log, POINTS, [degrees])

@@ -53,7 +53,7 @@ def can_meet(a, b):
         return False
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(16))
 def test_drawn_programs_have_numpys_values(xp, seed):
     draw = np.random.default_rng(seed)

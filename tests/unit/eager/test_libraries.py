@@ -10,10 +10,11 @@ import at_once
 import pytest
 
 ROOT = Path(__file__).parents[3]
-OTHERS = [pytest.param(name, marks=pytest.mark.long) for name in ("perform", "numba", "jax", "torch", "mlx")]
+BACKENDS = ["c", "perform", "numba", "jax", "torch", "mlx"]
 
 
-@pytest.mark.parametrize("backend", ["c", *OTHERS])
+@pytest.mark.long
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_functions_and_estimators_have_the_results_of_numpys_arrays(backend) -> None:
     command = [sys.executable, "-W", "ignore", "-m", "tests.unit.eager.libraries", backend]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -23,7 +24,8 @@ def test_functions_and_estimators_have_the_results_of_numpys_arrays(backend) -> 
     assert int(count) >= 90
 
 
-@pytest.mark.parametrize("backend", ["c", *OTHERS])
+@pytest.mark.long
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_the_example_gives_what_numpy_does(backend) -> None:
     run = subprocess.run([sys.executable, at_once.__file__, backend], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-3000:]

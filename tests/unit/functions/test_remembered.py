@@ -485,6 +485,7 @@ print(*f([0.5]), "rewrite" in {row.name for row in f.compile_report().rows})
 """
 
 
+@pytest.mark.long
 def test_the_rule_of_a_plugin_that_is_worked_on_is_never_passed_over(tmp_path):
     folder, described = tmp_path / "tg_trial", tmp_path / "tg_trial-0.1.0.dist-info"
     folder.mkdir()

@@ -30,7 +30,7 @@ CASES = {  # an expression, and a matrix for which it or its derivative does not
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("mode", ["reverse", "forward"])

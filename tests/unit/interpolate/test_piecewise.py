@@ -7,7 +7,7 @@ from scipy import interpolate
 import tg
 from tg import plugin
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(3)
 
 OWN = tg.interpolate
 X, V, Y = tg.vector("x"), tg.vector("v"), tg.matrix("y")

@@ -9,7 +9,7 @@ import pytest
 
 import tg
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(3)
 
 attention = tg.nn.scaled_dot_product_attention
 DRAWS = np.random.default_rng(11)

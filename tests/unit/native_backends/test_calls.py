@@ -323,7 +323,7 @@ def test_nothing_of_a_call_stays(backend):
     assert max(kept(lambda: (f(a, b, 3), f(a, 2.5, 10**6), g(a, b, 4)), 34_000, watched)) < 250
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.long
 def test_nothing_of_a_call_that_fails_stays(backend):
     x, n = tg.vector("x"), tg.scalar("n", dtype="int64")
     f = tg.function([x, n], (x * 2, x[n]), backend=backend)

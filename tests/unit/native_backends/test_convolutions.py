@@ -77,7 +77,7 @@ def agree(drawn, backend):
 
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 def test_drawn_convolutions_are_those_of_the_reference(backend, dtype, known):
     rng = np.random.default_rng([DTYPES.index(dtype), known])
     agree([Drawn(rng, dtype, known=known) for _ in range(4)], backend)
@@ -169,7 +169,7 @@ def test_convolutions_of_other_lengths_are_one_function(backend):
         assert np.array_equal(found, tg.function([x, w], y, backend="perform")(values[0], values[k // 2]))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("dtype", ["float32", "complex64", "bool"])
 def test_a_form_says_all_that_a_function_depends_on(backend, dtype, known, monkeypatch):

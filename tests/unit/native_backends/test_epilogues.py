@@ -43,7 +43,7 @@ class DrawnEpilogue(Drawn):
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 def test_drawn_epilogues_are_those_of_the_reference(backend, dtype, seed, known):
     rng = np.random.default_rng([seed, known, dtype == "float32"])
     agree([DrawnEpilogue(rng, dtype, known=known) for _ in range(4)], backend)

@@ -254,7 +254,6 @@ def test_code_grows_with_the_number_of_axes_and_not_as_their_products(backend):
     assert sizes[2] - sizes[1] < 2 * (sizes[1] - sizes[0])
 
 
-@pytest.mark.long
 def cut(x, y, joined, steps):
     """Vectors whose lengths are made of that of the step before three times over."""
     for k in range(steps):
@@ -263,7 +262,7 @@ def cut(x, y, joined, steps):
     return x
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.long
 def test_lengths_in_lengths_grow_with_the_program_and_not_as_its_powers(backend):
     x, y = vector("x"), vector("y")
     found = cut(x, y, tg.concatenate, 14)  # written out the last length has 3**14 words

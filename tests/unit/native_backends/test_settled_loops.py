@@ -64,6 +64,7 @@ def test_the_gradient_of_a_filter_of_any_length_is_that_by_differences(backend):
         np.testing.assert_allclose(f(theta, seen), differences(theta, seen), rtol=1e-7, atol=1e-8)
 
 
+@pytest.mark.long
 def test_the_hessian_of_a_filter_is_symmetric_and_that_of_the_reference(backend):
     hessian = tg.hessian(filtered(THETA, SEEN), THETA)
     theta, seen = np.array([-0.5, -1.0]), np.random.default_rng(0).normal(size=(9, 2))

@@ -56,7 +56,7 @@ def test_rows_of_no_elements(backend):
     assert_close(f(np.zeros((2, 0, 0))), [np.zeros((2, 0, 0)), 0.0])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.long
 def test_gradients_of_many_steps(backend):
     """More steps than one loop takes; a total is in the middle of them."""
     x = tg.vector("x")

@@ -120,6 +120,7 @@ def test_the_slope_of_a_small_order_has_its_digits(name):
     np.testing.assert_allclose(f(orders, places), np.array(wanted, float) / 2, rtol=1e-13)
 
 
+@pytest.mark.long
 def test_no_derivative_of_poch_loses_digits_beside_a_pole_of_gamma():
     z, m = tg.vector("z"), tg.vector("m")
     outputs = [tg.poch(z, m)]

@@ -224,6 +224,7 @@ def test_every_backend_has_the_same_solutions_and_gradients(backend):
     np.testing.assert_allclose(results[-1][1], -3.5 / 9, rtol=1e-7)
 
 
+@pytest.mark.long
 def test_derivatives_by_products_are_those_by_matrices(monkeypatch):
     draw = np.random.default_rng(12)
     a, v = tg.scalar("a"), tg.vector("v", shape=(4,))

@@ -31,7 +31,7 @@ def is_least(value: float, least: tuple[float, ...]) -> bool:
     return any(np.isclose(value, one, rtol=2e-6, atol=1e-8) for one in least)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
 @pytest.mark.parametrize("method", METHODS)
 def test_minimize_finds_the_published_minima(problem, method):
@@ -41,7 +41,7 @@ def test_minimize_finds_the_published_minima(problem, method):
     assert is_least(found.fun, problem.least)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
 def test_least_squares_finds_the_published_minima(problem):
     found = computed(tg.optimize.least_squares(problem.residuals, np.array(problem.start, float)))
@@ -208,6 +208,7 @@ def has_square(graph):
     return own or any(has_square(inner) for node in graph.nodes for inner in node.op.inner_graphs())
 
 
+@pytest.mark.long
 def test_nothing_of_n_by_n_is_made_of_many_unknowns_with_derivatives_too():
     a = tg.scalar("a")
 

@@ -210,6 +210,7 @@ def test_what_the_function_updates_stays():
     assert [float(q(ones)[0, 0]) for _ in range(2)] == pytest.approx([8, 16])
 
 
+@pytest.mark.long
 def test_the_memory_of_the_weights_is_free():
     net = model(64, 32)
     f = compiled(net)

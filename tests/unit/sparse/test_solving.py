@@ -78,6 +78,7 @@ def test_nothing_to_solve(n: int, sides: tuple[int, ...], backend: str, assume_a
     assert tg.function([], x, backend=backend)().shape == sides
 
 
+@pytest.mark.long
 def test_derivatives_are_those_of_dense_algebra_to_second_order() -> None:
     a, b, weights = flow(4), np.linspace(0, 1, 16), np.linspace(1, 2, flow(4).nnz)
     data, side = tg.vector("data"), tg.vector("b")

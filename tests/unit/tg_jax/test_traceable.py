@@ -18,7 +18,7 @@ from scipy import special
 
 import tg
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(3)
 
 POINT = np.array([0.3, -1.2, 2.5])
 

@@ -167,6 +167,7 @@ def made(monkeypatch):
 # --- between processes -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_second_process_compiles_nothing(home):
     is_imported, count = run().stdout.split()
     assert is_imported == "False"

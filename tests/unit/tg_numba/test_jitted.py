@@ -133,6 +133,7 @@ def test_whole_arrays_in_any_layout_numbers_and_several_results(layout, given):
         assert total == a.sum()
 
 
+@pytest.mark.long
 def test_what_arrays_raise_is_raised_and_the_next_call_is_as_ever(given):
     given({Blend: Jitted(blended)})
     x, m, s = tg.vector("x"), tg.matrix("m"), tg.scalar("s")

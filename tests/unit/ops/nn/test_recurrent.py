@@ -10,7 +10,7 @@ import pytest
 import tg
 from tg.errors import DomainError, DtypeError, InputError, OptionError, ShapeError
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(3)
 
 DRAWS = np.random.default_rng(11)
 WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
