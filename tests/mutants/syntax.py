@@ -13,13 +13,13 @@ import collections
 import contextlib
 import copy
 import functools
-import gc
 import types
 from pathlib import Path
 from typing import NamedTuple
 
 import tg
 import tg.rules
+from tg_conformance.copies import everything
 
 FLAGS = __future__.annotations.compiler_flag
 WITHIN = ("<listcomp>", "<genexpr>", "<setcomp>", "<dictcomp>")
@@ -132,7 +132,7 @@ class Mutant(NamedTuple):
 @functools.cache
 def cached():
     """The functions of rules that remember what they have returned."""
-    every = [f for f in gc.get_objects() if type(f) is functools._lru_cache_wrapper]
+    every = [f for f in everything() if type(f) is functools._lru_cache_wrapper]
     return [f for f in every if getattr(f, "__module__", "").startswith(tg.rules.__name__)]
 
 
@@ -205,7 +205,7 @@ def begins(code):
 def alive():
     """All functions of the process, by their code."""
     found = {}
-    for one in gc.get_objects():
+    for one in everything():
         if type(one) is types.FunctionType:  # an instance of another class may be loaded by being asked
             found.setdefault(one.__code__, []).append(one)
     return found

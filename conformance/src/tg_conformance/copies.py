@@ -43,7 +43,7 @@ def copies(references: Sequence[Reference], ours: frozenset[int]) -> Iterator[tu
     by_outline = _by_outline(tuple(references))
     originals = ours | {id(one.function) for one in references}
     closures = [one.function.__closure__ for one in references if one.function.__closure__]
-    functions: list[FunctionType] = [value for value in gc.get_objects() if type(value) is FunctionType]
+    functions: list[FunctionType] = [value for value in everything() if type(value) is FunctionType]
     for function in functions:
         code = function.__code__
         candidates = by_outline.get((code.co_argcount, code.co_names))
@@ -55,6 +55,17 @@ def copies(references: Sequence[Reference], ours: frozenset[int]) -> Iterator[tu
         for value in [one for one in getattr(module, "__dict__", {}).values() if type(one) is CodeType]:
             if value in by_code:
                 yield by_code[value].keys, f"{name}, which keeps it"
+
+
+def everything() -> list[Any]:
+    """All objects that Python's garbage collector knows, those that somebody had it freeze among them."""
+    is_frozen = gc.get_freeze_count() > 0
+    if is_frozen:
+        gc.unfreeze()
+    objects = gc.get_objects()
+    if is_frozen:
+        gc.freeze()
+    return objects
 
 
 @functools.cache
