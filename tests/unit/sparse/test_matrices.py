@@ -74,6 +74,14 @@ def test_layouts_and_scipy_and_back(matrix: Any) -> None:
     np.testing.assert_array_equal(values(getattr(tg.sparse, type(matrix).__name__.lower())(DENSE).todense())[0], DENSE)
 
 
+def test_a_change_of_layout_knows_the_places(matrix: Any) -> None:
+    for other in (matrix.tocsr(), matrix.tocsc(), matrix.tocoo()):
+        results = values(other[::2, ::-1].todense(), (other @ other.T).todense(), (other + other[::-1]).todense())
+        wanted = (DENSE[::2, ::-1], DENSE @ DENSE.T, DENSE + DENSE[::-1])
+        for result, value in zip(results, wanted, strict=True):
+            np.testing.assert_allclose(result, value, rtol=1e-13)
+
+
 @pytest.mark.parametrize("rows", [slice(1, 4), slice(2), slice(3, None), slice(-2, None), slice(4, 1)])
 def test_slices_of_rows(rows: slice) -> None:
     np.testing.assert_array_equal(values(tg.sparse.csr(SAMPLE)[rows].todense())[0], DENSE[rows])

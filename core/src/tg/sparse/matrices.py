@@ -359,7 +359,10 @@ class SparseMatrix(abc.ABC):
 
     def tocoo(self) -> COO:
         """The same elements in the same order, with the row and the column of each."""
-        return COO(self.values, *self.coordinates(), *self.shape)
+        places = self.known_places()
+        if places is None:
+            return COO(self.values, *self.coordinates(), *self.shape)
+        return COO(plain(self.values), integers(places.row), integers(places.column), *places.shape)
 
     def tocsr(self) -> CSR:
         """The same elements row by row, those of a row by column."""
