@@ -112,6 +112,21 @@ class Page:
         """One event of the mouse at a place of the window."""
         self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
 
+    def touch(self, kind: str, *places: tuple[float, float]) -> None:
+        """One event of fingers: those that touch the window, in the same order each time."""
+        points = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(places)]
+        self.ask("Input.dispatchTouchEvent", type=kind, touchPoints=points)
+
+    def resize(self, width: int, height: int) -> None:
+        """A window of another size; one of a phone's width is a phone's."""
+        self.ask(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500
+        )
+
+    def prefer(self, scheme: str) -> None:
+        """Ask for light or dark colours, as a user's system does."""
+        self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+
     def click(self, x: float, y: float) -> None:
         """A click."""
         for kind in ("mousePressed", "mouseReleased"):

@@ -146,6 +146,71 @@ def test_the_slider_goes_through_the_phases(page):
     assert not any(label.startswith("loop of") for label in labels)
 
 
+def test_what_the_panel_tells_of_is_in_the_phase_that_is_shown(page):
+    last = page.evaluate("tgView.data.phases.length - 1")
+    page.evaluate(f"tgView.setPhase({last})")
+    place_of(page, "Scan")
+    k = page.evaluate(
+        "tgView.data.graphs[tgView.data.phases[tgView.state.phase][1]].nodes.findIndex((n) => n[5].length)"
+    )
+    page.evaluate(f"tgView.choose({{path: '{last}', k: {k}, number: tgView.data.phases[{last}][1]}}, true)")
+    for number in range(last, -1, -1):
+        page.evaluate(f"tgView.setPhase({number})")
+        assert page.evaluate("tgView.state.selected.path.split('/')[0]") == str(number)
+        node = page.evaluate(
+            "tgView.data.texts[tgView.data.graphs[tgView.state.selected.number].nodes[tgView.state.selected.k][0]]"
+        )
+        assert node in page.evaluate("document.querySelector('#panel h2').textContent")
+    page.evaluate(f"tgView.setPhase({last})")
+
+
+def test_the_panel_tells_whether_a_group_is_open(page):
+    _, _, k = place_of(page, "Scan")
+    graph = "tgView.data.phases[tgView.state.phase][1]"
+    page.evaluate(f"tgView.choose({{path: String(tgView.state.phase), k: {k}, number: {graph}}}, true)")
+    button = "document.querySelector('#panel button').textContent"
+    page.evaluate("document.getElementById('open').click()")
+    assert page.evaluate(button) == "close"
+    page.evaluate("document.getElementById('close').click()")
+    assert page.evaluate(button) == "open what is inside"
+    assert page.problems == []
+
+
+def test_a_search_begins_with_nodes_that_have_the_words_themselves(page):
+    page.evaluate(
+        "{ const s = document.getElementById('search'); s.value = 'decay'; s.dispatchEvent(new Event('input')) }"
+    )
+    own = page.evaluate(
+        "tgView.state.hits.map((hit) => tgView.data.graphs[hit.number].nodes[hit.k])"
+        ".map((n) => [0, 1, 2, 4].some((j) => tgView.data.texts[n[j]].includes('decay')))"
+    )
+    assert own == sorted(own, reverse=True)
+    assert set(own) == {True, False}
+    page.evaluate("{ const s = document.getElementById('search'); s.value = ''; s.dispatchEvent(new Event('input')) }")
+
+
+def test_times_and_their_rest_add_up_to_the_program(page):
+    page.evaluate("tgView.setPhase(tgView.data.phases.length - 1)")
+    page.evaluate("[...document.querySelectorAll('#panel button')].find((b) => b.textContent === 'overview')?.click()")
+    shares = page.evaluate(
+        "[...document.querySelector('#panel table').rows].map((r) => parseFloat(r.cells[1].textContent))"
+    )
+    assert sum(shares) == pytest.approx(100, abs=0.05 * len(shares) + 1e-9)
+
+
+def test_two_fingers_zoom_about_the_place_between_them(page):
+    page.evaluate("document.getElementById('fit').click()")
+    top = page.evaluate("document.getElementById('canvas').getBoundingClientRect().top")
+    scale, x, y = page.evaluate("[tgView.state.scale, tgView.state.x, tgView.state.y]")
+    middle = ((400 - x) / scale, (400 - y) / scale)
+    page.touch("touchStart", (350, 400 + top), (450, 400 + top))
+    page.touch("touchMove", (300, 400 + top), (500, 400 + top))
+    page.touch("touchEnd")
+    after, x, y = page.evaluate("[tgView.state.scale, tgView.state.x, tgView.state.y]")
+    assert after == pytest.approx(2 * scale, rel=1e-3)
+    assert ((400 - x) / after, (400 - y) / after) == pytest.approx(middle, abs=2)
+
+
 def test_wheel_and_drag_move_what_is_shown(page):
     page.evaluate("document.getElementById('fit').click()")
     scale, x = page.evaluate("[tgView.state.scale, tgView.state.x]")

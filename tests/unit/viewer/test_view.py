@@ -74,6 +74,31 @@ def test_times_are_those_of_the_profile():
     )
 
 
+def test_the_program_of_a_profile_is_shown_where_lengths_are_1():
+    x = tg.matrix("x")
+    f = tg.function([x], tg.sum(x + x.T, axis=0), backend="perform")
+    profile = f.profile(np.ones((1, 1)), calls=1)
+    data = records(tg.view(f, profile=profile))
+    graph = data["graphs"][data["phases"][-1][1]]
+    assert data["texts"][graph["inputs"][0][1]] == "float64[1, 1]"
+    assert "float64[1, 1]" in data["code"]
+    assert all(node[9] is not None for node in graph["nodes"])
+    general = records(tg.view(f))
+    assert "float64[1, 1]" not in general["code"]
+
+
+def test_a_line_is_named_once_for_each_node():
+    def twice(v):
+        return tg.exp(v) - 1
+
+    x = tg.vector("x")
+    f = tg.function([x], tg.sum(twice(x) * twice(2 * x)), backend="c")
+    data = records(tg.view(f))
+    assert all(len(set(node[5])) == len(node[5]) for graph in data["graphs"] for node in graph["nodes"])
+    loops = [node for graph in data["graphs"] for node in graph["nodes"] if data["texts"][node[8]] == "fused loops"]
+    assert loops
+
+
 @pytest.mark.parametrize("backend", ["c", "numba", "perform", "torch"])
 def test_the_generated_code_of_a_line_is_found(backend):
     f, _ = program(backend)

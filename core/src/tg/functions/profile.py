@@ -53,7 +53,7 @@ class Profile:
     general way, where every kind of argument is looked at, and reads a clock around each part. Its `phases` add up to
     `total`, and the `rows` to the phase "program". `is_split` says whether there are rows: a library that compiles the
     program whole has none. `peak` is the bytes of intermediate results and outputs alive at once, None where only the
-    library knows.
+    library knows. `graph` is the program that ran: lengths that are 1 have one of their own.
     """
 
     def __init__(
@@ -64,8 +64,9 @@ class Profile:
         phases: Sequence[float],
         rows: Sequence[Row],
         peak: int | None,
+        graph: FrozenGraph,
     ) -> None:
-        self.title, self.calls, self.call = title, calls, call
+        self.title, self.calls, self.call, self.graph = title, calls, call, graph
         self.phases: dict[str, float] = dict(zip(PHASES, phases, strict=True))
         self.rows, self.peak = tuple(rows), peak
 
@@ -166,7 +167,7 @@ def profile(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any], calls: i
         call = sum(sample.phases) if request.targets else _ordinary(f, args, kwargs, calls)
     rows, peak = ([], None) if timed is None or sample.reading is None else _rows(timed, sample.reading, sample)
     title = f"a call of {f.name} on {program.backend}: {_time(call)}, the median of {calls}"
-    return Profile(title, calls, call, sample.phases, rows, peak)
+    return Profile(title, calls, call, sample.phases, rows, peak, program.graph)
 
 
 class _Sample(NamedTuple):

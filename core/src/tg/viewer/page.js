@@ -4,7 +4,7 @@
   const D = JSON.parse(document.getElementById("data").textContent);
   const T = D.texts;
   const { LABEL, FULL, TYPES, OPERANDS, NAMES, PLACES, RULES, INNER, KIND, SECONDS, inside, lower } = tgLayout;
-  const FONT = 12, HEAD = tgLayout.HEAD, SMALL_LOOP = 40, FEW = 120;
+  const FONT = 12, HEAD = tgLayout.HEAD, SMALL_LOOP = 40, FEW = 120, TINY = 0.1;
   const $ = (id) => document.getElementById(id);
   const canvas = $("canvas"), pen = canvas.getContext("2d"), panel = $("panel");
   const KINDS = { "elements": "elements", "reductions": "reductions", "products": "products", "movements": "movements",
@@ -42,7 +42,7 @@
 
   function drawScene(scene, dx, dy, view, path) {
     const hits = state.hitKeys, slowest = state.slowest;
-    pen.lineWidth = 1.1 / Math.max(state.scale, 0.35);
+    pen.lineWidth = Math.max(1.1 / Math.max(state.scale, 0.35), 0.4 / state.scale);
     const top = view.t - dy, bottom = view.b - dy, left = view.l - dx, right = view.r - dx;
     pen.strokeStyle = colours.edge;
     let first = lower(scene.edges, (edge) => edge[0].y >= top - scene.longest - 400);
@@ -80,6 +80,7 @@
         const same = state.samePlaces && node && !chosen && node[PLACES].some((p) => state.samePlaces.has(p));
         pen.strokeStyle = chosen ? colours.select : hits && hits.has(key) ? colours.accent : same ? colours.accent : colours.line;
         pen.lineWidth = (chosen ? 3 : hits && hits.has(key) ? 2.5 : same ? 1.8 : item.results ? 2 : 1) / Math.max(state.scale, 0.3);
+        if (state.scale < TINY) pen.lineWidth = 0.4 / state.scale; // or a program of thousands of nodes is a pale stroke
         pen.setLineDash(same && !(hits && hits.has(key)) ? [4 / state.scale, 3 / state.scale] : []);
         pen.stroke(); pen.setLineDash([]);
         if (texts) {
@@ -169,8 +170,9 @@
     state.phase = number; state.selected = null; state.samePlaces = places;
     $("phase").value = number; $("phasename").textContent = `${D.phases[number][0]}: ${D.graphs[D.phases[number][1]].nodes.length} nodes`;
     openLoops(); relaid(null); search(false); begin();
-    if (!places) overview();
-    else { const [hit] = found((node) => node[PLACES].some((p) => places.has(p))); if (hit) { const rect = whereIs(hit); if (rect && state.scale > 0.3) centre(rect); } }
+    const [hit] = places ? found((node) => node[PLACES].some((p) => places.has(p))) : [];
+    if (hit) { choose(hit); if (state.scale > 0.3) centre(whereIs(hit)); } else overview();
+    state.samePlaces = places; // a phase without a node of these lines does not lose them
   }
 
   function openLoops() { // fused loops are groups that are open, unless they are large
@@ -196,7 +198,9 @@
       if (depth < 6) node[INNER].forEach((g, j) => walk(g, inside(path, k, node, j), depth + 1));
     });
     if (isOpen) walk(D.phases[state.phase][1], `${state.phase}`, 0);
-    relaid(null); begin();
+    const shown = state.selected && state.selected.path === `${state.phase}`; // else its surroundings are closed
+    relaid(null); begin(); search(false);
+    if (shown) choose(state.selected); else overview();
   }
 
   // --- search ----------------------------------------------------------------------------------------------------------
@@ -215,10 +219,14 @@
     if (!words.length) { state.hits = []; state.hitKeys = null; state.hit = -1; $("hits").textContent = ""; redraw(); return; }
     const lines = D.places.map((p) => (p.place + " " + p.lines[p.line - p.first]).toLowerCase());
     const below = (node) => node[INNER].map((g) => D.graphs[g].nodes.map((n) => T[n[LABEL]]).join(" ")).join(" ");
-    state.hits = found((node) => {
+    const itself = [], byLine = []; // a line has many nodes: those that have the words themselves come first
+    for (const hit of found(() => true)) {
+      const node = D.graphs[hit.number].nodes[hit.k];
       const text = [T[node[FULL]], T[node[LABEL]], T[node[NAMES]], T[node[TYPES]], below(node)].join(" ").toLowerCase();
-      return words.every((word) => text.includes(word) || node[PLACES].some((p) => lines[p].includes(word)));
-    });
+      if (words.every((word) => text.includes(word))) itself.push(hit);
+      else if (words.every((word) => text.includes(word) || node[PLACES].some((p) => lines[p].includes(word)))) byLine.push(hit);
+    }
+    state.hits = [...itself, ...byLine];
     state.hitKeys = new Set(state.hits.map((hit) => `${hit.path}/${hit.k}`));
     if (go && state.hits.length) {
       state.hit = (state.hit + (go === "back" ? state.hits.length - 1 : 1)) % state.hits.length;
@@ -231,7 +239,7 @@
   // --- the panel -------------------------------------------------------------------------------------------------------
   function make(tag, text, cls) { const e = document.createElement(tag); if (text !== undefined) e.textContent = text; if (cls) e.className = cls; return e; }
 
-  function time(seconds) { return seconds >= 1 ? seconds.toPrecision(3) + " s" : seconds >= 1e-3 ? (seconds * 1e3).toPrecision(3) + " ms" : (seconds * 1e6).toPrecision(3) + " µs"; }
+  function time(seconds) { return seconds >= 1 ? seconds.toPrecision(3) + " s" : seconds >= 1e-3 ? (seconds * 1e3).toPrecision(3) + " ms" : seconds >= 1e-6 ? (seconds * 1e6).toPrecision(3) + " µs" : (seconds * 1e9).toFixed(0) + " ns"; }
 
   function choose(target, go) {
     state.selected = target;
@@ -295,7 +303,11 @@
     const timed = found((node) => node[SECONDS] !== null).map((hit) => [D.graphs[hit.number].nodes[hit.k], hit]).sort((a, b) => b[0][SECONDS] - a[0][SECONDS]);
     if (timed.length) {
       panel.append(make("h2", "where the time goes"));
-      table(timed.slice(0, 20).map(([node, hit]) => [time(node[SECONDS]), D.total ? `${(100 * node[SECONDS] / D.total).toFixed(1)} %` : "", (T[node[NAMES]] ? T[node[NAMES]] + " = " : "") + T[node[LABEL]], hit]));
+      const share = (seconds) => D.total ? `${(100 * seconds / D.total).toFixed(1)} %` : "";
+      const row = ([seconds, text, hit]) => [time(seconds), share(seconds), text, hit];
+      const parts = timed.map(([node, hit]) => [node[SECONDS], (T[node[NAMES]] ? T[node[NAMES]] + " = " : "") + T[node[LABEL]], hit]);
+      const less = parts.slice(20), sum = less.reduce((all, [seconds]) => all + seconds, 0);
+      table([...parts.slice(0, 20), ...(less.length ? [[sum, `${less.length} others`, null]] : []), ...D.rest.map(([seconds, text]) => [seconds, text, null])].map(row));
     }
     const counts = new Map();
     for (const node of graph.nodes) counts.set(T[node[LABEL]], (counts.get(T[node[LABEL]]) || 0) + 1);
@@ -324,14 +336,29 @@
 
   // --- events ----------------------------------------------------------------------------------------------------------
   let drag = null;
-  canvas.addEventListener("pointerdown", (e) => { drag = { x: e.offsetX, y: e.offsetY, moved: false }; canvas.setPointerCapture(e.pointerId); });
+  const fingers = new Map(); // what touches the canvas: two zoom
+  canvas.addEventListener("pointerdown", (e) => {
+    fingers.set(e.pointerId, { x: e.offsetX, y: e.offsetY });
+    drag = { x: e.offsetX, y: e.offsetY, moved: fingers.size > 1 }; canvas.setPointerCapture(e.pointerId);
+  });
+  function pinch(e) {
+    const before = fingers.get(e.pointerId), [other] = [...fingers].filter(([id]) => id !== e.pointerId).map(([, at]) => at);
+    const apart = (at) => Math.max(Math.hypot(at.x - other.x, at.y - other.y), 1), after = { x: e.offsetX, y: e.offsetY };
+    fingers.set(e.pointerId, after);
+    zoom(apart(after) / apart(before), (before.x + other.x) / 2, (before.y + other.y) / 2);
+    state.x += (after.x - before.x) / 2; state.y += (after.y - before.y) / 2; // the middle goes along
+    drag = null;
+  }
   canvas.addEventListener("pointermove", (e) => {
+    if (fingers.size > 1 && fingers.has(e.pointerId)) { pinch(e); return; }
     if (!drag) return;
     const dx = e.offsetX - drag.x, dy = e.offsetY - drag.y;
     if (!drag.moved && Math.hypot(dx, dy) < 4) return;
     state.x += dx; state.y += dy; drag = { x: e.offsetX, y: e.offsetY, moved: true }; redraw();
   });
+  canvas.addEventListener("pointercancel", (e) => { fingers.delete(e.pointerId); drag = null; });
   canvas.addEventListener("pointerup", (e) => {
+    fingers.delete(e.pointerId);
     if (drag && !drag.moved) {
       const hit = under(state.scene, (e.offsetX - state.x) / state.scale, (e.offsetY - state.y) / state.scale, `${state.phase}`);
       if (!hit) overview(); else { if (hit.badge) toggle(hit); choose(hit); }

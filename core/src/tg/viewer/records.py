@@ -116,7 +116,7 @@ class Records:
             operands.append(constant_text(constant) if constant is not None else makers.get(value, -1 - value))
         types = self.text(", ".join(str(graph.types[v]) for v in node.outputs))
         names = ", ".join(names_at(graph, k)) if origin is not None or graph.names else ""
-        places = [self.place(loc) for loc in origin.locs] if origin is not None else []
+        places = list(dict.fromkeys(self.place(loc) for loc in origin.locs)) if origin is not None else []
         rules = [self.text(rule) for rule in origin.rules] if origin is not None else []
         return [label, full, types, operands, self.text(names), places, rules, inner, kind]
 

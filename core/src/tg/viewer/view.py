@@ -13,6 +13,7 @@ from tg.display.html import escaped
 from tg.errors import InputError, message
 from tg.functions.compiled import Function
 from tg.functions.explain import explain
+from tg.functions.explanation import Explanation
 from tg.functions.profile import Profile
 from tg.functions.structure import need_variables
 from tg.rewrite.phases import PHASES
@@ -22,7 +23,6 @@ from tg.viewer.records import Records
 if TYPE_CHECKING:
     import os
 
-    from tg.functions.explanation import Explanation
     from tg.graph.frozen import FrozenGraph
 
 WRITTEN: Final = "as written"
@@ -66,7 +66,7 @@ def view(value: Any, path: str | os.PathLike[str] | None = None, *, profile: Pro
     Args:
         value: a function of `tg.function`, or a variable or several, which are rewritten as `tg.explain` does it.
         path: where the page is written; it is only given back where there is none.
-        profile: of the function: its nodes have the colour of their time.
+        profile: of the function: its nodes have the colour of their time. The program shown is the one that ran.
     Raises:
         InputError: neither a function nor variables; a profile of no function, or of another program.
     Example:
@@ -82,18 +82,13 @@ def view(value: Any, path: str | os.PathLike[str] | None = None, *, profile: Pro
         )
     if not callable(value):
         need_variables("view", value)
-    explanation = explain(value)
-    phases = _phases(explanation, value.graph if is_function else explanation.graph_after())
-    seconds = {} if profile is None else profile.seconds_by_node
-    if profile is not None and seconds and phases[-1][1] not in {graph for graph, _ in seconds}:
-        hint = "arguments of other lengths that are 1 run another program"
-        raise InputError(message("view: profile: found that of another program", hint=hint))
-    records = Records(seconds)
-    numbered = [[name, records.graph(graph)] for name, graph in phases]
-    code = str(value.source()) if is_function else ""
+    explanation, graph, code = _of_function(value, profile) if is_function else _of_expression(value)
+    records = Records({} if profile is None else profile.seconds_by_node)
+    numbered = [[name, records.graph(graph)] for name, graph in _phases(explanation, graph)]
     data = {
         "title": f"{explanation.name} on {explanation.backend}",
         "total": None if profile is None else profile.phases["program"],
+        "rest": [] if profile is None else [[row.seconds, row.part] for row in profile.rows if row.graph is None],
         "phases": numbered,
         "graphs": records.graphs,
         "texts": list(records.texts),
@@ -106,6 +101,25 @@ def view(value: Any, path: str | os.PathLike[str] | None = None, *, profile: Pro
     if path is not None:
         shown.save(path)
     return shown
+
+
+def _of_function(f: Function, profile: Profile | None) -> tuple[Explanation, FrozenGraph, str]:
+    """The rewriting, the graph and the code of the main program, or of that which was profiled."""
+    programs, request = f.programs, f.request
+    if profile is None:
+        return f.explain(), f.graph, str(f.source())
+    for ones, program in [*programs.by_pattern.items(), *programs.interpreted.items()]:
+        if program.graph == profile.graph:
+            explanation = Explanation(request.variables, request.results, ones, programs.setting_for(ones))
+            return explanation, program.graph, program.executable.source()
+    hint = f"{f.name}.profile(…) has the times of this function"
+    raise InputError(message("view: profile: found that of another program", hint=hint))
+
+
+def _of_expression(value: Any) -> tuple[Explanation, FrozenGraph, str]:
+    """The rewriting and the graph of an expression, of which there is no code."""
+    explanation = explain(value)
+    return explanation, explanation.graph_after(), ""
 
 
 def _phases(explanation: Explanation, compiled: FrozenGraph) -> list[tuple[str, FrozenGraph]]:
