@@ -7,7 +7,7 @@ ones, and one at least; of a file that is marked and has tests without parameter
 has a fifth or an n-th, whichever is more (`--of-sampled 5`), none that a usual run has and each day others (`--turn`),
 and `make nightly` has all. A test without the mark is sampled as if n was 3 where it has four parameters or more, 4
 where it has sixteen, and 2 where there are fewer and it runs on several backends; what looks through the source
-(WHOLE) is not.
+(WHOLE) is not. A run of some folders or files has the unmarked ones whole but for the backends.
 Of long tests a slow machine has a fourth, others on each of four days (`--of-long 4`).
 Of the sparse tier of conformance, where it is run beside tests, a usual run has every twelfth batch of the reference,
 of each of the six other backends every 60th, others for each, and no gap.
@@ -37,9 +37,9 @@ PARTS, SLOWEST = 12, 20  # of a run, told at its end
 TODAY = int(os.environ.setdefault("TG_TESTS_DAY", str(dt.datetime.now(dt.UTC).toordinal())))  # all workers have one
 TOLD = 60.0  # seconds of tests, from which on a run tells what took them
 # Of the garbage collector: it looks at what is new after 50,000 objects, at all that came after collecting when there
-# are 10,000,000. By Python's thresholds, 700 and 70,000, a seventh of a run went into looking through frameworks, items
+# are 2,000,000. By Python's thresholds, 700 and 70,000, a seventh of a run went into looking through frameworks, items
 # and caches, which stay.
-THRESHOLDS = 50_000, 20, 10
+THRESHOLDS = 50_000, 10, 4
 
 
 def pytest_addoption(parser):
@@ -118,7 +118,7 @@ def share_without_mark(metafunc):
     is_long = any(mark.name in ("long", "nightly") for mark in marks)
     if is_long or Path(metafunc.definition.path).relative_to(HERE).parts[0] in WHOLE:
         return 1
-    if len(metafunc._calls) >= MANY:
+    if len(metafunc._calls) >= MANY and has_all_folders(metafunc.config):
         return 4 if len(metafunc._calls) >= MOST else 3
     return 2 if len({one.params.get("backend") for one in metafunc._calls}) > 1 else 1
 
@@ -159,6 +159,11 @@ def pytest_collection_modifyitems(config, items):
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = kept
+
+
+def has_all_folders(config):
+    """Whether a run is of all tests, not of some folders or files."""
+    return any(Path(word.partition("::")[0]).resolve() == HERE for word in config.args)
 
 
 def has_little_conformance(config):
