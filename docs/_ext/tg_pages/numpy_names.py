@@ -29,7 +29,7 @@ OUTSIDE: Final = (  # what has no place in a program of arrays of numbers
     ("set_printoptions get_printoptions printoptions", "printing: NumPy's, of results; `tg.print` shows programs"),
     ("geterr geterrcall seterrcall getbufsize setbufsize",
      "warnings of floats: there are none; `nan_guard=True` finds the first NaN"),
-    ("core f2py get_include info lib show_config show_runtime test testing typing ComplexWarning",
+    ("core f2py get_include info lib show_config show_runtime testing typing ComplexWarning",
      "NumPy as a library: `tg doctor` says what is installed"),
     (NARROW, "dtypes of JAX for narrow numbers: weights are kept in groups by `tg.quantize_groups`"),
 )  # fmt: skip
