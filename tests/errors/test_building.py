@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -184,7 +187,7 @@ def test_for_over_an_unknown_length(mistake):
 def test_range_of_an_unknown_length(mistake):
     x = tg.vector("x")
     with mistake(
-        tg.SymbolicError, "length x.shape[-1]: its value is", "not known until the program runs", "hint: tg.arange"
+        tg.LengthError, "length x.shape[-1]: its value is", "not known until the program runs", "hint: tg.arange"
     ):
         range(x.shape[0])
 
@@ -192,7 +195,7 @@ def test_range_of_an_unknown_length(mistake):
 def test_an_array_of_an_unknown_shape(mistake):
     x = tg.vector("x")
     with mistake(
-        tg.SymbolicError, "length x.shape[-1]: its value is", "hint: tg.arange, tg.zeros and tg.fori_loop take it"
+        tg.LengthError, "length x.shape[-1]: its value is", "hint: tg.arange, tg.zeros and tg.fori_loop take it"
     ):
         np.zeros(x.shape)
 
@@ -246,12 +249,6 @@ def test_a_range_of_a_variable(mistake):
 def test_a_dtype_that_tg_lacks(mistake):
     with mistake(tg.DtypeError, "found float128, needed one that tg has", "float64"):
         tg.vector("x", dtype="float128")
-
-
-def test_bits_of_floats(mistake):
-    x = tg.vector("x")
-    with mistake(tg.DtypeError, "bitwise_and: found float64, int, needed bool or integers", "x  float64[?]"):
-        x & 1
 
 
 def test_a_number_that_the_dtype_cannot_hold(mistake):
@@ -425,3 +422,84 @@ def test_an_update_of_a_name(mistake):
     w = tg.shared(1.0, "w")
     with mistake(tg.InputError, "updates: found 'w', needed a shared variable", "hint: the variable itself is the key"):
         tg.function([], w, updates={"w": w + 1})
+
+
+def test_options_of_a_layer_by_position(mistake):
+    with mistake(
+        tg.InputError,
+        "Conv: found 5 arguments by position, needed at most 3: inner, outer, window",
+        "hint: by name: stride, padding, dilation, groups, bias",
+    ):
+        tg.nn.Conv(3, 16, (3, 3), 1, 1)
+
+
+def test_options_of_a_function_by_position(mistake):
+    x = tg.tensor("x", shape=(None,) * 4)
+    with mistake(
+        tg.InputError, "sum: found 4 arguments by position, needed at most 3: x, axis, dtype", "hint: by name: keepdims"
+    ):
+        tg.sum(x, 0, "float64", True)
+
+
+def test_a_layer_without_its_lengths(mistake):
+    with mistake(tg.InputError, "Dense: found no outer, needed inner, outer"):
+        tg.nn.Dense(3)
+
+
+def test_the_size_of_an_axis_as_in_pytorch(mistake):
+    x = tg.matrix("x")
+    with mistake(tg.InputError, "length x.shape[-2]*x.shape[-1]: found a call, needed none", "hint: x.shape[0]"):
+        x.size(0)
+
+
+@pytest.mark.parametrize("make", [np.zeros, np.empty, np.eye, np.identity, functools.partial(np.full, fill_value=1.0)])
+def test_an_array_of_numpy_of_an_unknown_length(mistake, make):
+    x = tg.matrix("x")
+    with mistake(tg.LengthError, "length x.shape[-2]: its value is not known", "hint: tg.arange, tg.zeros"):
+        make(x.shape[0])
+
+
+def test_draws_of_numpy_of_an_unknown_length(mistake):
+    x, rng = tg.vector("x"), np.random.default_rng(0)
+    with mistake(tg.LengthError, "length x.shape[-1]: its value is not known", "hint: "):
+        rng.normal(size=x.shape[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("relu", "tg.relu takes variables"),
+        ("linalg.inv", "tg.linalg.inv takes variables"),
+        ("special.erf", "tg.special.erf takes variables"),
+        ("celu", "tg.nn.celu takes variables"),
+        ("clone", "variables are immutable"),
+    ],
+)
+def test_a_function_of_pytorch_on_a_variable(mistake, name, hint):
+    x, function = tg.matrix("x"), operator.attrgetter(name)(pytest.importorskip("torch"))
+    with mistake(tg.SymbolicError, f"torch.{name}: a variable has no value until the function runs", f"hint: {hint}"):
+        function(x)
+
+
+def test_a_variable_as_an_index_of_a_tensor(mistake):
+    k, tensor = tg.scalar("k", "int64"), pytest.importorskip("torch").ones(3)
+    with mistake(tg.SymbolicError, "torch.__getitem__: a variable has no value", "hint: tg.constant(tensor)"):
+        tensor[k]
+
+
+@pytest.mark.parametrize(
+    ("function", "others", "hint"),
+    [
+        (operator.and_, (1,), "x.astype('int64') has bits"),
+        (operator.or_, (True,), "x != 0 is a condition"),
+        (operator.xor, (2,), "x ** 2 is a power"),
+        (operator.invert, (), "x == 0 is a condition"),
+        (operator.lshift, (1,), "x * 2**k scales"),
+        (operator.rshift, (1,), "x // 2**k scales"),
+    ],
+    ids=["and", "or", "xor", "not", "left", "right"],
+)
+def test_bits_of_floats(mistake, function, others, hint):
+    x = tg.vector("x")
+    with mistake(tg.DtypeError, "found float64", "x  float64[?]", f"hint: {hint}"):
+        function(x, *others)

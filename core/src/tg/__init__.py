@@ -109,9 +109,9 @@ _HOMES = {
 
 _ERRORS = (
     "TgError", "ShapeError", "AxisError", "DtypeError", "InputError", "BoundsError", "DomainError", "LinAlgError",
-    "AssertionFailed", "RangeError", "SymbolicError", "NotDifferentiable", "GradientError", "RewriteError", "TextError",
-    "NoRuleError", "BackendUnavailable", "PluginError", "OptionError", "DebugError", "NonFiniteError", "LimitError",
-    "FileError",
+    "AssertionFailed", "RangeError", "SymbolicError", "LengthError", "NotDifferentiable", "GradientError",
+    "RewriteError", "TextError", "NoRuleError", "BackendUnavailable", "PluginError", "OptionError", "DebugError",
+    "NonFiniteError", "LimitError", "FileError",
 )  # fmt: skip
 
 _HOMES.update(dict.fromkeys(_ERRORS, "tg.errors"))

@@ -30,6 +30,7 @@ from tg.errors import DtypeError as DtypeError
 from tg.errors import FileError as FileError
 from tg.errors import GradientError as GradientError
 from tg.errors import InputError as InputError
+from tg.errors import LengthError as LengthError
 from tg.errors import LimitError as LimitError
 from tg.errors import LinAlgError as LinAlgError
 from tg.errors import NonFiniteError as NonFiniteError

@@ -12,9 +12,9 @@ from tg.errors import TgWarning
 if TYPE_CHECKING:
     from types import FrameType
 
-# contextlib runs tg's context managers, importlib its modules; what the last two do with a variable is done where the
+# contextlib runs tg's context managers, importlib its modules; what the others do with a variable is done where the
 # user called them
-_PACKAGES = {"tg", "pluggy", "contextlib", "importlib", "numpy", "scipy"}
+_PACKAGES = {"tg", "pluggy", "contextlib", "importlib", "numpy", "scipy", "jax", "torch"}
 _PROTOCOL = {"tg.graph.operators", "tg.keywords"}  # whose methods, operators and wrappers call the functions of ops
 _PROGRAMS = {"tg.demo."}  # in those packages: modules whose lines are a user's all the same
 

@@ -1,6 +1,7 @@
 """The error classes of tg: one for each decision that a caller can make, each also a built-in class.
 
-A message reads `op: fact: what was found, what was needed`, then indented labelled lines, then at most one hint.
+A message reads `op: fact: what was found, what was needed`, then indented labelled lines, then at most one hint. The
+user's line is last, as a note where the text has none.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 
-def message(summary: str, *lines: tuple[str, str], hint: str | None = None) -> str:
-    """Lay out an error text: the summary, the labelled lines aligned under it, and the hint."""
+def message(summary: str, *lines: tuple[str, str], hint: str | None = None, at: object = None) -> str:
+    """Lay out an error text: the summary, the labelled lines aligned under it, the hint, and the user's line."""
     width = max((len(label) for label, _ in lines), default=0)
     rows = [summary, *(f"  {label:<{width}}  {text}".rstrip() for label, text in lines)]
     if hint is not None:
         rows.append(f"  hint: {hint}")
+    if at is not None:
+        rows.append(f"  at  {at}")
     return "\n".join(rows)
 
 
@@ -117,6 +120,15 @@ class SymbolicError(TgError, TypeError):
     """A value was asked of a variable that has none until the compiled function runs."""
 
     is_of_length = False  # whether it was a length, which static shapes say
+
+
+class LengthError(TgError, ValueError):
+    """A value was asked of a length that the compiled function learns from its arguments.
+
+    It is no `TypeError`: NumPy replaces that of a shape's length by one of its own, which does not say what to do.
+    """
+
+    is_of_length = True
 
 
 class NotDifferentiable(TgError, TypeError):  # noqa: N818 (reads as the fact it states)

@@ -212,6 +212,7 @@ INSTEAD: Final = (  # keywords that stand for something that has another form he
 
 REST: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 UNKNOWN: Final = re.compile(r"got an unexpected keyword argument '(\w+)'")
+EXCESS: Final = re.compile(r"takes (?:from \d+ to )?\d+ positional arguments? but \d+ .*(?:was|were) given")
 LACKING: Final = re.compile(r"missing \d+ required (?:positional|keyword-only) arguments?: (.*)")
 
 
@@ -270,7 +271,7 @@ def _explained(f: Callable[..., Any]) -> Any:
         except RAW_ERRORS as error:
             told: TgError | None = None
             if isinstance(error, TypeError):
-                told = instead(what, [f], kwargs, error) or lacking(what, f, args, kwargs, error)
+                told = unfit(what, [f], args, kwargs, error)
             if told is None and is_direct():
                 told = refusal(what, f, args, kwargs, error)
             if told is None:
@@ -335,6 +336,51 @@ def lacking(
             hint = OPTIMIZER.format(what) if shown == ["loss", "params"] else None
             return InputError(message(text, hint=hint))
     return None
+
+
+def excess(
+    what: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError
+) -> InputError | None:
+    """The exception for a call with more arguments by position than a function takes; None where all else is wrong.
+
+    Args:
+        what: the name of what was called.
+        args, kwargs: those of the call.
+        error: what was raised by it.
+    """
+    if type(error) is not TypeError or not EXCESS.search(str(error)):
+        return None
+    parameters = list(inspect.signature(f).parameters.values())
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return None
+    by_place = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    by_name = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    hidden = int(by_place[:1] == ["self"])
+    if len(args) <= len(by_place):  # a function that it calls got too many
+        return None
+    most = len(by_place) - hidden
+    needed = f"{most}: {', '.join(by_place[hidden:])}" if most else "none"
+    text = f"{what}: found {len(args) - hidden} arguments by position, needed at most {needed}"
+    return InputError(message(text, hint=f"by name: {', '.join(by_name)}" if by_name else None))
+
+
+def unfit(
+    what: str, functions: list[Callable[..., Any]], args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError
+) -> InputError | None:
+    """The exception for a call that does not fit a signature: a name, too few arguments, or too many.
+
+    Args:
+        what: the name of what was called.
+        functions: what takes the keywords, one after another: the first takes the call.
+        args, kwargs: those of the call.
+        error: what was raised by it.
+    """
+    f = functions[0]
+    return (
+        instead(what, functions, kwargs, error)
+        or lacking(what, f, args, kwargs, error)
+        or excess(what, f, args, kwargs, error)
+    )
 
 
 def without_counterpart(what: str, keyword: str) -> str | None:

@@ -115,7 +115,10 @@ ELSEWHERE: Final = (
     ("Module", "children modules named_modules named_children layers_", "`model.parts`"),
     ("Module", "cuda cpu device",
      'backends have devices: `tg.function([x], x, backend=tg.backend("jax", device="cpu"))`'),
-    ("Module", "to half float double",
+    ("Module", "to",
+     ('backends have devices: `tg.function([x], x, backend=tg.backend("jax", device="cpu"))`; weights the dtype they '
+     "are drawn in: `tg.nn.randomized(tg.nn.Dense(3, 2), tg.random.key(0), 'float64')`")),
+    ("Module", "half float double",
      "weights have the dtype they are drawn in: `tg.nn.randomized(tg.nn.Dense(3, 2), tg.random.key(0), 'float64')`"),
     ("Module", "compile fit", "`tg.optimize.adam(tg.sum(x * state), state)` gives the updates of a step"),
     ("Module", "zero_grad", "gradients are computed where `tg.grad(cost, x)` asks"),

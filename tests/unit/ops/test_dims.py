@@ -29,7 +29,7 @@ def test_a_named_length_is_a_length():
     assert (N + 1) - N == 1
     assert tg.zeros((2 * N, 3)).shape == (2 * N, 3)
     assert x.reshape(-1).shape == (3 * N,)
-    with pytest.raises(tg.SymbolicError, match="length n"):
+    with pytest.raises(tg.LengthError, match="length n"):
         assert N == 3
 
 

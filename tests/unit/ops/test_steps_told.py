@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -179,7 +180,8 @@ def test_steps_deeper_than_three_loops_are_not_told():
     f = tg.function([s], deep(4, s), backend="perform")
     with pytest.raises(tg.AssertionFailed) as caught:
         f(-2.0)
-    assert str(caught.value).endswith("step  0 of the loop in step 1 of the loop in step 0")  # the fourth: 1
+    (step,) = re.findall(r"step  .*", str(caught.value))
+    assert step == "step  0 of the loop in step 1 of the loop in step 0"  # the fourth: 1
 
 
 def test_what_loops_tell_of_steps_is_kept_in_texts_and_pickles():

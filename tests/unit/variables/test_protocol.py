@@ -179,7 +179,7 @@ def test_a_length_behaves_as_an_int_in_shapes_and_arithmetic() -> None:
     assert x.reshape((-1, n)).eval({x: value}).shape == (3, 2)
     assert tg.full((n + 1,), 1.5).eval({x: value}).shape == (3,)
     assert tg.arange(n, 2 * n + m).eval({x: value}).tolist() == [2, 3, 4, 5, 6]
-    with pytest.raises(tg.SymbolicError, match="until the program runs"):
+    with pytest.raises(tg.LengthError, match="until the program runs"):
         range(n)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, Typ
 import numpy as np
 
 from tg.configuration import chosen
-from tg.errors import InputError, OptionError, SymbolicError, message
+from tg.errors import InputError, LengthError, OptionError, SymbolicError, message
 from tg.functions.make import function
 from tg.graph.nodes import Variable
 from tg.graph.op import exact_key
@@ -210,7 +210,7 @@ class Jitted(Generic[P]):
         inputs = [Variable(t, name=name) for t, name in zip(types, names, strict=True)]
         try:
             outputs = self._applied(arguments, inputs)
-        except SymbolicError as error:
+        except (LengthError, SymbolicError) as error:
             shown = ", ".join(f"{v.name}: {v.type}" for v in inputs)
             error.add_note(
                 f"  while tracing {self._name}({shown}); {SHAPES_HINT if error.is_of_length else STATIC_HINT}"
@@ -288,7 +288,7 @@ def jit(
     Raises:
         InputError: an argument is no array, or a static one is not hashable.
         OptionError: a static argument that the function does not have.
-        SymbolicError: the function asks for a value, as `if x > 0` does.
+        SymbolicError, LengthError: the function asks for a value, as `if x > 0` does.
     Example:
         >>> import tg
         >>> @tg.jit(backend="perform")

@@ -72,9 +72,10 @@ class _Change:
         graph.recorder = None
         if self.double is not None and not self.single:
             loc = self.double.loc
-            lines = () if loc is None else (("at", f"{loc}:  {loc.source}"),)
+            place = None if loc is None else f"{loc}:  {loc.source}"
             text = f"{self.option}: {self.double.op.spelled}: found float64, needed float32"
-            raise DtypeError(message(text, *lines, hint='with tg.config(dtype="float32"): makes float32 the default'))
+            hint = 'with tg.config(dtype="float32"): makes float32 the default'
+            raise DtypeError(message(text, hint=hint, at=place))
 
     def sweep(self, graph: FunctionGraph) -> None:
         """Change a graph, the graphs inside it first."""

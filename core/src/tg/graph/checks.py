@@ -77,9 +77,10 @@ class Descriptor(Frozen):
 
     def _error(self, values: Sequence[int], steps: str) -> Exception:
         loc = getattr(self, "loc", None)
-        lines = [("at", f"{loc}:  {loc.source}")] if loc is not None else []
-        lines += [("step", steps)] if steps else []
-        return errors.error_class(self.error)(errors.message(self.text.format(*values), *lines, hint=self.hint))
+        lines = [("step", steps)] if steps else []
+        place = f"{loc}:  {loc.source}" if loc is not None else None
+        text = errors.message(self.text.format(*values), *lines, hint=self.hint, at=place)
+        return errors.error_class(self.error)(text)
 
 
 def _steps_text(loops: Iterable[tuple[tuple[int, ...], int]]) -> str:

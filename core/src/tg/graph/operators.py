@@ -50,9 +50,9 @@ def bind(module: object) -> None:
     Length.arrays = NAMESPACE
 
 
-def _where() -> tuple[tuple[str, str], ...]:
+def _where() -> str | None:
     place = locs.here()
-    return (("at", f"{place}:  {place.source}"),) if place is not None else ()
+    return f"{place}:  {place.source}" if place is not None else None
 
 
 @with_told_methods
@@ -73,7 +73,7 @@ class Operators:
 
         def __setitem__(self, index: Any, value: Any) -> None:
             hint = "x.at[index].set(value) is a new variable with the change"
-            raise InputError(message("item assignment: variables are immutable", *_where(), hint=hint))
+            raise InputError(message("item assignment: variables are immutable", hint=hint, at=_where()))
 
         def __index__(self) -> int:  # noqa: PLE0305  it raises
             self._refuse("index", "x[i] with a variable i gathers when it runs")
@@ -254,7 +254,7 @@ class Operators:
     def _place(self: Any, what: str) -> Any:
         if self.place is None:
             text = f"{what}: {self!r} is not x[index] of a variable x"
-            raise InputError(message(text, *_where(), hint=self._set_hint))
+            raise InputError(message(text, hint=self._set_hint, at=_where()))
         base, index = self.place
         return NAMESPACE.IndexedUpdates(base)[index]
 
@@ -459,6 +459,10 @@ class Operators:
     def __array_function__(self, function: Any, types: Sequence[type], args: Any, kwargs: Any) -> Any:
         return NAMESPACE.numpy_function(function, args, kwargs)
 
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return NAMESPACE.refuse_torch(function)
+
     def __iter__(self: Any) -> Iterator[Variable]:
         if self.type.ndim == 0:
             len(self)  # refuses it
@@ -473,7 +477,7 @@ class Operators:
         if first is None:
             hint = "tg.scan and tg.map go through its elements; a static shape=(3, …) makes it iterable"
             error = SymbolicError(
-                message(f"iteration: the first length of {self!r} is not known", *_where(), hint=hint)
+                message(f"iteration: the first length of {self!r} is not known", hint=hint, at=_where())
             )
             error.is_of_length = True
             raise error
@@ -481,17 +485,17 @@ class Operators:
 
     def __len__(self: Any) -> int:
         if self.type.ndim == 0:
-            raise SymbolicError(message(f"len: {self!r} is a scalar", *_where()))
+            raise SymbolicError(message(f"len: {self!r} is a scalar", at=_where()))
         first = self.type.shape[0]
         if first is None:
             hint = "x.shape[0] is a length that works where an int does; a static shape=(3, …) makes it one"
-            error = SymbolicError(message(f"len: the first length of {self!r} is not known", *_where(), hint=hint))
+            error = SymbolicError(message(f"len: the first length of {self!r} is not known", hint=hint, at=_where()))
             error.is_of_length = True
             raise error
         return first  # type: ignore[no-any-return]
 
     def _refuse(self, what: str, hint: str) -> NoReturn:
-        raise SymbolicError(message(f"{what}: {self!r} has no value until the function runs", *_where(), hint=hint))
+        raise SymbolicError(message(f"{what}: {self!r} has no value until the function runs", hint=hint, at=_where()))
 
     def __bool__(self) -> NoReturn:  # noqa: PLE0304  a type checker tells `if x`
         hint = "tg.where(condition, a, b) chooses when it runs; (0 < x) & (x < 1) is a condition"

@@ -19,7 +19,7 @@ from tg.display.table import WIDTH
 from tg.errors import InputError, message
 from tg.graph import loc as locs
 from tg.graph.nodes import Variable
-from tg.keywords import instead
+from tg.keywords import unfit
 from tg.members import missing
 from tg.variables.structure import short
 
@@ -96,7 +96,7 @@ class _Kind(type):
                 module = super().__call__(*args, **kwargs)
             except TypeError as error:
                 makers = [vars(c)["__init__"] for c in cls.__mro__ if c is not object and "__init__" in vars(c)]
-                told = instead(cls.__name__, makers, kwargs, error)
+                told = unfit(cls.__name__, makers, (cls, *args), kwargs, error)
                 if told is None:
                     raise
                 raise told from None
@@ -190,7 +190,7 @@ def _watched(call: Callable[..., Any]) -> Callable[..., Any]:
             with locs.calling(type(self).__name__):
                 return call(self, *args, **kwargs) if tell is None else tell(self, lambda: call(self, *args, **kwargs))
         except TypeError as error:
-            told = instead(type(self).__name__, [call], kwargs, error)
+            told = unfit(type(self).__name__, [call], (self, *args), kwargs, error)
             if told is None:
                 raise
             raise told from None

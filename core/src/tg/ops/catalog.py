@@ -283,5 +283,6 @@ INTERNAL: Final[dict[str, Any]] = {
     "standard_namespace": numpy_protocol.standard_namespace,
     "numpy_ufunc": numpy_protocol.numpy_ufunc,
     "numpy_function": numpy_protocol.numpy_function,
+    "refuse_torch": numpy_protocol.refuse_torch,
 }
 """Names that no list of `tg` has: those bound to methods of variables, and the functions that users do not write."""

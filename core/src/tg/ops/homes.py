@@ -93,7 +93,7 @@ MODULES: Final = {  # module -> its names, and as name=attribute those that are 
         "bitwise_count fabs float_power fmod frexp gcd iscomplex isneginf isposinf isreal lcm ldexp logaddexp2 modf"
         " sort_complex spacing unwrap"
     ),
-    "tg.ops.numpy_protocol": "numpy_function numpy_ufunc standard_namespace",
+    "tg.ops.numpy_protocol": "numpy_function numpy_ufunc refuse_torch standard_namespace",
     "tg.ops.padding": "pad",
     "tg.ops.places": "choose put_along_axis ravel_multi_index take_along_axis unravel_index",
     "tg.ops.polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub roots",

@@ -1,12 +1,12 @@
-"""NumPy functions called on variables build graphs: `np.exp(x)` is `tg.exp(x)`."""
+"""NumPy functions called on variables build graphs: `np.exp(x)` is `tg.exp(x)`. PyTorch's are refused by name."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from tg.errors import DomainError, InputError, message
+from tg.errors import DomainError, InputError, SymbolicError, message
 from tg.graph.operators import NAMESPACE
 from tg.variables import kinds
 from tg.words import instead
@@ -26,6 +26,7 @@ METHODS: Final = {  # of ufuncs, and the functions that do the same
     "accumulate": {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"},
 }
 MODULES: Final = ("linalg", "fft")  # of NumPy that tg has under the same names
+TORCH_MODULES: Final = ("linalg", "fft", "special")  # of PyTorch, whose functions' names begin with theirs
 WRAP_HINT: Final = "tg.wrap makes an op of a Python function of arrays"
 OF_DTYPES: Final[dict[str, Callable[..., Any]]] = {
     f.__name__: f for f in (kinds.can_cast, kinds.iscomplexobj, kinds.isrealobj, kinds.result_type)
@@ -96,6 +97,27 @@ def numpy_function(function: Any, args: Any, kwargs: Any) -> Any:
     except TypeError as error:
         raise InputError(message(f"np.{function.__name__}: on a variable: {error}")) from None
     return counterpart(*args, **kwargs)
+
+
+def refuse_torch(function: Any) -> NoReturn:
+    """Refuse a call of a PyTorch function, for `Variable.__torch_function__`; tensors with operators are not refused.
+
+    PyTorch takes a `TypeError` for a sign to ask the other operand.
+
+    Raises:
+        SymbolicError: always, with the function of tg of that name if there is one.
+    """
+    name = str(getattr(function, "__name__", function))
+    place, _, rest = name.partition("_")  # torch.linalg.inv is linalg_inv there
+    module = type(NAMESPACE)._module
+    homes = [(getattr(module, place), f"tg.{place}", rest)] if place in TORCH_MODULES else []
+    homes += [(module, "tg", name), (module.nn, "tg.nn", name)]
+    own = next((f"{path}.{own} takes variables" for home, path, own in homes if own in dir(home)), None)
+    hint = own or instead(name) or "tg's functions take variables; tg.wrap makes an op of any other"
+    if name.startswith("__"):
+        hint = "tg.constant(tensor) is a constant of tg: tg.constant(tensor)[x]"
+    shown = f"{place}.{rest}" if place in TORCH_MODULES else name
+    raise SymbolicError(message(f"torch.{shown}: a variable has no value until the function runs", hint=hint))
 
 
 def standard_namespace(api_version: str | None) -> Any:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
-from tg.errors import SymbolicError, message
+from tg.errors import InputError, LengthError, message
 from tg.types.atoms import Derived, Monomial, Terms, order_of, words
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Length:
     """A symbolic integer. It behaves as a Python int that cannot be looked at until the program runs.
 
     Raises:
-        SymbolicError: its value is asked for (`int(n)`, `if n == 3`, `range(n)`).
+        LengthError: its value is asked for (`int(n)`, `if n == 3`, `range(n)`).
     """
 
     __slots__ = ("_exact", "_key", "_natural", "_words", "terms")
@@ -135,9 +135,7 @@ class Length:
         return hash(self.key)
 
     def _refuse(self, what: str, hint: str = COMPARE_HINT) -> None:
-        error = SymbolicError(message(f"length {self}: {what} is not known until the program runs", hint=hint))
-        error.is_of_length = True
-        raise error
+        raise LengthError(message(f"length {self}: {what} is not known until the program runs", hint=hint))
 
     def __index__(self) -> int:
         self._refuse(
@@ -146,6 +144,13 @@ class Length:
         raise AssertionError
 
     __int__ = __float__ = __index__
+
+    if not TYPE_CHECKING:  # a type checker says that a length is not called
+
+        def __call__(self, *args: Any) -> None:
+            """PyTorch's x.size(0) asks it of the number of elements."""
+            hint = "x.shape[0] is the length that PyTorch's x.size(0) is, x.shape its x.size()"
+            raise InputError(message(f"length {self}: found a call, needed none", hint=hint))
 
     def __bool__(self) -> bool:
         self._refuse("whether it is 0")

@@ -123,9 +123,7 @@ def rule_of(node: Any) -> Rule:
     if rule is None:
         name = type(node.op).__name__
         hint = f"@tg_pytensor.convert.register({name}) makes a function of (op, node, *operands) its rule"
-        place = place_of(node)
-        lines = [("at", place)] if place else []
-        raise tg.NoRuleError(message(f"tg_pytensor has no rule for {name}", *lines, hint=hint))
+        raise tg.NoRuleError(message(f"tg_pytensor has no rule for {name}", hint=hint, at=place_of(node) or None))
     return rule
 
 

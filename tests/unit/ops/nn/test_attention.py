@@ -181,5 +181,5 @@ def test_what_is_refused(make: Any, error: type[Exception], text: str) -> None:
 
 def test_what_stands_behind_the_mask_is_given_by_name() -> None:
     x: Any = tg.tensor(shape=(3, 2))
-    with pytest.raises(TypeError, match="positional"):
+    with pytest.raises(TypeError, match="arguments by position"):
         attention(x, x, x, None, 0.0, True)  # PyTorch's order: the probability of dropout first

@@ -111,9 +111,7 @@ def test_the_mean_of_nothing_is_nan():
 def test_labels_that_are_no_classes():
     x, labels = tg.matrix("x"), tg.vector("labels", "int32")
     loss = tg.nn.cross_entropy(x, labels)
-    with pytest.raises(
-        BoundsError, match=r"cross_entropy: labels: found 4, needed one in \[0, 4\)\n  .*\n  hint: sampl"
-    ):
+    with pytest.raises(BoundsError, match=r"cross_entropy: labels: found 4, needed one in \[0, 4\)\n  hint: sampl"):
         loss.eval({x: X[:2], labels: [4, 1]})
     with pytest.raises(BoundsError, match=r"cross_entropy: labels: found -1, needed one in \[0, 4\)"):
         loss.eval({x: X[:2], labels: [-1, 1]})

@@ -31,6 +31,27 @@ def real_floating(kinds: tuple[Kind, ...]) -> Loop:
 
 
 COMPARISONS: Final = "Python computes & and | before < and >: (0 < x) & (x < 1) is a condition"
+BITS: Final = "x.astype('int64') has bits"
+OF_BITS: Final = {  # functions of integers, and what is meant where a number with a fraction is
+    np.bitwise_and: BITS,
+    np.bitwise_or: BITS,
+    np.bitwise_xor: f"x ** 2 is a power; {BITS}",
+    np.invert: f"x == 0 is a condition; {BITS}",
+    np.left_shift: f"x * 2**k scales; {BITS}",
+    np.right_shift: f"x // 2**k scales; {BITS}",
+}
+
+
+def _bits_hint(ufunc: np.ufunc, kinds: tuple[Kind, ...]) -> str | None:
+    """The way out for a function of bits that is asked of floats; None of all others."""
+    if ufunc in (np.bitwise_and, np.bitwise_or):
+        if kinds[0] is int:  # x > 0 & x < 1
+            return COMPARISONS
+        if "bool" in kinds or bool in kinds:
+            return "x != 0 is a condition"
+    return OF_BITS.get(ufunc)
+
+
 KINDS: Final = (("b", "bool"), ("iu", "integers"), ("f", "floats"), ("c", "complex numbers"))
 
 
@@ -55,7 +76,7 @@ def from_ufunc(ufunc: np.ufunc) -> Callable[[tuple[Kind, ...]], Loop]:
             loop = ufunc.resolve_dtypes((*numpy_kinds, None))
         except TypeError as error:
             names = ", ".join(k if isinstance(k, str) else k.__name__ for k in kinds)
-            hint = COMPARISONS if ufunc in (np.bitwise_and, np.bitwise_or) else None
+            hint = _bits_hint(ufunc, kinds)
             raise DtypeError(message(f"found {names}, needed {_taken_by(ufunc, len(kinds))}", hint=hint)) from error
         dtypes = [dtype_name(d) for d in loop]
         if half and all(promote("bfloat16", k) == "bfloat16" for k in kinds):

@@ -34,7 +34,7 @@ def with_lengths(node: Node) -> Value | None:
         if not operands or any(a is None or not all(map(is_length, a.flat)) for a in operands):
             return None
         result = rule(node, *operands)
-    except (tg.SymbolicError, tg.ShapeError):
+    except (tg.LengthError, tg.SymbolicError, tg.ShapeError):
         return None
     if result is None or result.size > MOST_LENGTHS:
         return None
