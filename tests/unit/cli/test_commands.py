@@ -69,6 +69,26 @@ def test_backends_tells_the_command_that_installs_one(
     assert registry().backend("jax").name == "jax"
 
 
+def test_backends_breaks_no_command_in_80_columns(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tg.cli import backends
+
+    monkeypatch.setenv("COLUMNS", "80")
+    rows = asked(capsys, "backends")
+    for row in rows:
+        if row["name"] != "perform":
+            missing = {"state": "not installed", "reason": "", "remedy": f'pip install "tg-core[{row["name"]}]"'}
+            row.update(missing, version="", engines={}, devices=[], dtypes=[])
+    rows[0].update(state="forbidden", reason="forbidden by TG_PLUGINS_OFF=tg-c", remedy="start without it")
+    backends.table(rows)
+    lines = capsys.readouterr().out.splitlines()
+    assert f"{rows[0]['name']}: forbidden by TG_PLUGINS_OFF=tg-c" in lines
+    assert "  start without it" in lines
+    assert all(f'{row["name"]}: pip install "tg-core[{row["name"]}]"' in lines for row in rows[1:] if row["remedy"])
+    assert all(len(line) <= 80 for line in lines)
+
+
 def test_doctor_says_what_auto_means_and_runs_every_backend(capsys: pytest.CaptureFixture[str]) -> None:
     found = asked(capsys, "doctor")
     assert found["auto"]["backend"] == tg.backend("auto").name

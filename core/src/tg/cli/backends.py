@@ -94,25 +94,32 @@ def as_record(status: BackendStatus) -> dict[str, Any]:
 
 
 def table(rows: Sequence[dict[str, Any]]) -> None:
-    """Print the backends, then what else is wrong with plugins."""
+    """Print the backends, then what keeps one from working, and what else is wrong with plugins.
+
+    Reasons and commands stand below: a column of 80 would break a command in its middle.
+    """
     show.table(
         [
             (
                 row["name"] + "".join(f" ({alias})" for alias in row["aliases"]),
                 "\n".join(f"{name} {version}" for name, version in _versions(row)),
                 "\n".join(filter(None, (", ".join(row["devices"]), _dtypes(row["dtypes"])))),
-                "\n".join(dict.fromkeys(filter(None, (row["state"], row["reason"], row["remedy"])))),
+                row["state"],
                 row["certified"],
             )
             for row in rows
         ],
         *("backend", "versions", "devices, dtypes", "state", "certified"),
     )
+    for row in rows:
+        told = [text for text in dict.fromkeys((row["reason"], row["remedy"])) if text and text != row["state"]]
+        if told:
+            show.text("\n  ".join([f"{row['name']}: {told[0]}", *told[1:]]))
     if healthy := extensions():
         show.text(f"extensions: {', '.join(healthy)}")
-    told = {row["reason"] for row in rows}
+    reasons = {row["reason"] for row in rows}
     for problem in problems():
-        if not any(reason and reason in problem for reason in told):
+        if not any(reason and reason in problem for reason in reasons):
             show.text(problem)
 
 
