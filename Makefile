@@ -41,6 +41,8 @@ TOOLS := attrs basedpyright build dask distributed furo gguf hypothesis import-l
 BUILDERS := editables hatchling
 # networks that others trained, in wheels: none of what they run on is installed
 MODELS := magika silero-vad
+# axe-core, which the tests put into pages, in a wheel: the driver of browsers that it is for is not installed
+AXE := axe-playwright-python
 
 SUITE := conformance/src/tg_conformance/suite
 QUICK := perform c numba jax torch
@@ -90,7 +92,7 @@ $(WITHOUT_TOOLS): Makefile constraints.txt $(WORKSPACE:%=%/pyproject.toml)
 
 $(STAMP): $(WITHOUT_TOOLS)
 	$(PIP_INSTALL) $(TOOLS)
-	$(PIP_INSTALL) --no-deps $(MODELS)
+	$(PIP_INSTALL) --no-deps $(MODELS) $(AXE)
 	touch $@
 
 $(PYTENSOR_VENV)/installed: $(PYTENSOR)/pyproject.toml $(PYTENSOR_PINS)

@@ -52,6 +52,10 @@ class Page:
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.ask(f"{domain}.enable")
 
+    def wait_for(self, seconds: float) -> None:
+        """Give each answer so many seconds from now on."""
+        self._socket.settimeout(seconds)
+
     def close(self) -> None:
         """Leave the tab."""
         self._stream.close()
@@ -197,7 +201,7 @@ def _address(folder: Path) -> str:
     """The address of the first tab, when the browser says on which port it listens."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        with contextlib.suppress(OSError, ValueError, StopIteration):
+        with contextlib.suppress(OSError, ValueError, LookupError, StopIteration):
             port = (folder / "DevToolsActivePort").read_text().split()[0]
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=5) as answer:
                 tabs = json.loads(answer.read())

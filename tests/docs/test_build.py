@@ -7,14 +7,49 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.browser import axe, chromium
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 # Examples in pages are run by test_examples.py in every run; the build takes four minutes, ten beside much other work.
-pytestmark = [pytest.mark.long(minutes=4), pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.long(minutes=8), pytest.mark.timeout(1800)]
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+KINDS = {  # a page of each kind, but for the tables of benchmarks: axe-core takes minutes for a megabyte
+    "front page": "index.html",
+    "quickstart": "quickstart.html",
+    "prose and sessions": "tutorial.html",
+    "errors": "errors.html",
+    "migration": "migration.html",
+    "a peer's users": "jax.html",
+    "tables of options": "options.html",
+    "a design": "design/loops.html",
+    "runs": "runs.html",
+    "gallery": "generated/gallery/index.html",
+    "notebook": "generated/gallery/regression.html",
+    "notebook of views": "generated/gallery/walk.html",
+    "family": "generated/ops/elementwise/trigonometric.html",
+    "function with a curve": "generated/function/tg.exp.html",
+    "function of matrices": "generated/function/tg.linalg.solve.html",
+    "function of networks": "generated/function/tg.nn.conv2d.html",
+    "draws": "generated/function/tg.random.normal.html",
+    "loops": "generated/function/tg.scan.html",
+    "reference": "generated/reference/Variable.html",
+    "names of a peer": "generated/names/jax.html",
+    "is there": "generated/words.html",
+    "commands": "generated/commands.html",
+    "hooks": "generated/hooks.html",
+    "coverage": "generated/coverage.html",
+    "search": "search.html",
+}
+SIZES = ((1280, 900), (390, 844))  # a desktop's window, and a phone's
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +121,29 @@ def test_every_gap_is_told(site: Path) -> None:
     for one in plugin.registry().backends():
         for gap in plugin.registry().gaps(one.name) if one.is_available else ():
             assert gap.reason in page
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Page]:
+    """A browser's tab."""
+    with chromium.opened(tmp_path_factory.mktemp("chromium")) as page:
+        page.wait_for(300)  # a page of all functions has 10,000 elements
+        yield page
+
+
+@pytest.mark.xdist_group("docs")
+@pytest.mark.skipif(chromium.program() is None, reason="needs Chromium: apt-get install chromium")
+@pytest.mark.skipif(axe.script() is None, reason=f"needs axe-core: {axe.HOW_TO_GET}")
+@pytest.mark.parametrize("kind", KINDS)
+def test_axe_finds_nothing_on_a_page_of_each_kind(site: Path, tab: chromium.Page, kind: str) -> None:
+    problems: list[object] = []
+    for width, height in SIZES:
+        tab.resize(width, height)
+        for scheme in ("light", "dark"):
+            tab.prefer(scheme)
+            tab.goto(site / KINDS[kind])
+            tab.frame()
+            problems += [(width, scheme, *one) for one in axe.violations(tab)]
+            problems += [(width, scheme, "overflow")] if tab.evaluate(OVERFLOW) > 0 else []
+            problems += tab.problems
+    assert problems == []
