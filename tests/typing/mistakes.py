@@ -103,3 +103,24 @@ MISTAKES: Final = (
     "tg.vmap(tg.exp)(m, m)",
     "both(np.ones(3)).shape",
 )
+
+OPERANDS: Final = (  # what is no array, no shape, no key and no number for each axis
+    'tg.nn.conv2d(tg.ones((1, 3, 8, 8)), tg.ones((4, 3, 3, 3)), stride="2")',
+    'tg.nn.conv2d(tg.ones((1, 3, 8, 8)), tg.ones((4, 3, 3, 3)), padding="all")',
+    'tg.nn.max_pool2d(tg.ones((1, 3, 8, 8)), "3")',
+    "tg.random.normal(0, shape=(3,))",
+    'tg.random.uniform(key, shape="3")',
+    'tg.zeros("3")',
+    'tg.ones((2, "3"))',
+    'tg.reshape(x, {"C": 1})',
+    'tg.linalg.solve(m, "b")',
+    'tg.linalg.cholesky("m")',
+    'tg.mean(x, axis="rows")',
+    'tg.cumsum("x")',
+    "tg.softmax({1: 2})",
+    'tg.nn.embedding(x, "table")',
+    'tg.fft.fft("x")',
+    'tg.sort("x")',
+    'tg.eye("3")',
+    'tg.nn.cross_entropy(m, "labels")',
+)

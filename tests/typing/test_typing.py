@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import tg
-from tests.typing.mistakes import HEAD, MISTAKES
+from tests.typing.mistakes import HEAD, MISTAKES, OPERANDS
 from tests.unit.test_hints import callables
 from tg import configuration
 from tg.functions import make, pipeline, traceable
@@ -92,7 +92,7 @@ def test_there_are_71_mistakes() -> None:
     assert len(set(MISTAKES)) == 71
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.parametrize("mistake", [*MISTAKES, *OPERANDS])
 def test_each_mistake_raises_where_it_is_run(mistake: str) -> None:
     names: dict[str, object] = {}
     exec(HEAD, names)
@@ -110,13 +110,16 @@ def test_mistakes_are_found_and_right_programs_raise_no_alarm(checker: str, tmp_
     if find_spec(checker) is None and "CI" not in os.environ:
         pytest.skip("make install brings it")
     (tmp_path / "mistakes.py").write_text(HEAD + "\n".join(MISTAKES) + "\n")
+    (tmp_path / "operands.py").write_text(HEAD + "\n".join(OPERANDS) + "\n")
     for path in RIGHT:
         (tmp_path / f"right_{path.name}").write_text(path.read_text())
     assert sum(len(path.read_text().splitlines()) for path in RIGHT) >= 1000
     found = CHECKERS[checker](tmp_path)
     first = HEAD.count("\n")
     lines = {("mistakes.py", first + k): mistake for k, mistake in enumerate(MISTAKES)}
-    assert not {place: text for place, text in found.items() if place not in lines}
+    operands = {("operands.py", first + k): mistake for k, mistake in enumerate(OPERANDS)}
+    assert not {place: text for place, text in found.items() if place not in lines | operands}
+    assert not [mistake for place, mistake in operands.items() if place not in found]
     missed = [mistake for place, mistake in lines.items() if place not in found]
     assert len(MISTAKES) - len(missed) >= LEAST, missed
 
@@ -181,6 +184,7 @@ CALLS: Final[dict[object, Callable[[Any], object]]] = {  # of words that are wri
     choices.QuantileMethod: lambda word: tg.quantile(x, 0.5, method=word),
     choices.TextStyle: lambda word: tg.to_text(x, style=word),
     choices.Ends: lambda word: tg.trim_zeros(x, word),
+    choices.PaddingWord: lambda word: tg.nn.conv1d(tg.ones((1, 1, 8)), tg.ones((1, 1, 3)), padding=word),
     choices.FourBits: lambda word: tg.unpack_int4(tg.vector("q", "uint8"), word),
     choices.AkimaMethod: lambda word: tg.interpolate.Akima1DInterpolator(np.arange(4.0), np.ones(4), method=word),
     choices.SchurOutput: lambda word: tg.linalg.schur(m, word),

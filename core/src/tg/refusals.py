@@ -37,6 +37,12 @@ KINDS: Final = {
     "Mapping": "a mapping",
     "tuple": "a tuple",
     "list": "a list",
+    "TensorLike": "an array",
+    "ShapeLike": "a shape",
+    "SizeLike": "a number of elements",
+    "Integers": "an integer or several",
+    "PaddingLike": "integers, 'same' or 'valid'",
+    "KeyLike": "a key",
 }
 NOUNS: Final = ("a ", "an ", "one ", "the ", "integer", "number", "numbers", "each ", "True ", "None ")
 CALLS: Final = re.compile(r"\(\) (missing \d|takes |got )")  # of a function, the user's perhaps, that tg calls

@@ -97,7 +97,8 @@ def _zeros_before(tools: Any, op: Scan, t: TensorType, own: Sequence[Variable]) 
     ids = {id(u) for u in own}
     unknown = any(id(getattr(atom, "owner", None)) not in ids for m in t.shape for atom in atoms(m))
     tools.need_unbatched(op, [unknown], "a length")
-    return zeros(t.shape, dtype=t.dtype)
+    lengths: Any = t.shape  # which `need_unbatched` has looked at
+    return zeros(lengths, dtype=t.dtype)
 
 
 def _wide_inputs(

@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.types.choices import Indexing, Order
+    from tg.variables.like import Integers, ShapeLike, TensorLike
 
     Shape = tuple[int | Length, ...]
 
 
-def shape(x: Any) -> Shape:
+def shape(x: TensorLike) -> Shape:
     """The lengths of the axes: ints where they are known, symbolic lengths where not.
 
     Source:
@@ -35,7 +36,7 @@ def shape(x: Any) -> Shape:
     return as_variable(x).shape
 
 
-def size(x: Any, axis: Any = None) -> int | Length:
+def size(x: TensorLike, axis: Integers | None = None) -> int | Length:
     """The number of elements, or of those along axes.
 
     Source:
@@ -45,7 +46,7 @@ def size(x: Any, axis: Any = None) -> int | Length:
     return product(tuple(x.shape[k] for k in axes_from_end(axis, x.type.ndim, "size")))
 
 
-def ndim(x: Any) -> int:
+def ndim(x: TensorLike) -> int:
     """The number of axes.
 
     Source:
@@ -54,7 +55,7 @@ def ndim(x: Any) -> int:
     return as_variable(x).type.ndim
 
 
-def permute_dims(x: Any, axes: Sequence[int]) -> Variable:
+def permute_dims(x: TensorLike, axes: Sequence[int]) -> Variable:
     """The axes of x permuted.
 
     Source:
@@ -63,7 +64,7 @@ def permute_dims(x: Any, axes: Sequence[int]) -> Variable:
     return transpose(x, axes)
 
 
-def flatten(x: Any, order: Order = "C") -> Variable:
+def flatten(x: TensorLike, order: Order = "C") -> Variable:
     """The elements of x along one axis, in C order, or with order "F" the first axis fastest.
 
     Source:
@@ -140,7 +141,7 @@ def broadcast_arrays(*arrays: Any) -> tuple[Variable, ...]:
     return tuple(broadcast_to(v, target) for v in variables)
 
 
-def join_dims(x: Any, start_axis: int = 0, n_axes: int | None = None) -> Variable:
+def join_dims(x: TensorLike, start_axis: int = 0, n_axes: int | None = None) -> Variable:
     """`n_axes` neighbouring axes from `start_axis` on (all of them by default) joined into one, in C order.
 
     Shapes:
@@ -158,7 +159,7 @@ def join_dims(x: Any, start_axis: int = 0, n_axes: int | None = None) -> Variabl
     return reshape(x, (*lengths[:first], product(lengths[first : first + count]), *lengths[first + count :]))
 
 
-def split_dims(x: Any, shape: Any, axis: int = 0) -> Variable:
+def split_dims(x: TensorLike, shape: ShapeLike, axis: int = 0) -> Variable:
     """One axis split into several lengths, in C order; one of them may be -1.
 
     Shapes:
@@ -184,7 +185,7 @@ def _is_free(n: Any) -> bool:
     return type(n) is int and n == -1
 
 
-def roll(x: Any, shift: Any, axis: Any = None) -> Variable:
+def roll(x: TensorLike, shift: Any, axis: Any = None) -> Variable:
     """The elements moved along axes (or in C order), those pushed out at one end coming in at the other.
 
     Args:
@@ -226,7 +227,7 @@ def _rolled(x: Variable, shift: Any, k: int) -> Variable:
     return read_slices(Concatenate(k)(x, x), window)
 
 
-def fliplr(x: Any) -> Variable:
+def fliplr(x: TensorLike) -> Variable:
     """The order of the columns (axis 1) reversed.
 
     Source:
@@ -235,7 +236,7 @@ def fliplr(x: Any) -> Variable:
     return flip(x, 1)
 
 
-def flipud(x: Any) -> Variable:
+def flipud(x: TensorLike) -> Variable:
     """The order of the rows (axis 0) reversed.
 
     Source:
@@ -244,7 +245,7 @@ def flipud(x: Any) -> Variable:
     return flip(x, 0)
 
 
-def rot90(x: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Variable:
+def rot90(x: TensorLike, k: int = 1, axes: Sequence[int] = (0, 1)) -> Variable:
     """x turned by k quarter turns in the plane of two axes, from the first towards the second.
 
     Raises:
@@ -264,7 +265,7 @@ def rot90(x: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Variable:
     order[a], order[b] = order[b], order[a]
     turns = k % 4
     if turns == 0:
-        return x  # type: ignore[no-any-return]
+        return x
     if turns == 2:
         return flip(x, (a, b))
     return transpose(flip(x, b), order) if turns == 1 else flip(transpose(x, order), b)

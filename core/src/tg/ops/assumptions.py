@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tg.types.tensor_type import TensorType
+    from tg.variables.like import TensorLike
 
     Array = np.ndarray[Any, Any]
 
@@ -73,7 +74,7 @@ class Assume(Op):
         return tuple(tangents)
 
 
-def assume(x: Any, **facts: bool) -> Variable:
+def assume(x: TensorLike, **facts: bool) -> Variable:
     """x, of which facts are promised: rewriting may use them wherever the value of x is used.
 
     A promise holds for the value, not for a place: what is promised of x in one branch of a choice is promised of it
@@ -191,8 +192,8 @@ def required(x: Variable, condition: Variable, shown: Sequence[Variable], failur
 
 
 def assert_(
-    x: Any,
-    condition: Any,
+    x: TensorLike,
+    condition: TensorLike,
     text: str = "a condition does not hold",
     *shown: Any,
     error: type[Exception] = AssertionFailed,

@@ -24,6 +24,7 @@ from tg.variables.conversion import as_variable, axis_from_end
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.types.choices import BitOrder
+    from tg.variables.like import TensorLike
 
 
 def _places(what: str, bitorder: str) -> np.ndarray[Any, Any]:
@@ -41,7 +42,7 @@ def _at_the_end(what: str, x: Variable, axis: int | None) -> tuple[Variable, int
     return moveaxis(x, k, -1), k
 
 
-def packbits(x: Any, axis: int | None = None, bitorder: BitOrder = "big") -> Variable:
+def packbits(x: TensorLike, axis: int | None = None, bitorder: BitOrder = "big") -> Variable:
     """The truth values of integers or bool, eight to a byte along an axis (or in C order), 0 behind the end.
 
     Shapes:
@@ -68,7 +69,7 @@ def packbits(x: Any, axis: int | None = None, bitorder: BitOrder = "big") -> Var
     return moveaxis(sum(multiply(groups, np.uint8(1) << places), -1, "uint8"), -1, k)
 
 
-def unpackbits(x: Any, axis: int | None = None, count: Any = None, bitorder: BitOrder = "big") -> Variable:
+def unpackbits(x: TensorLike, axis: int | None = None, count: Any = None, bitorder: BitOrder = "big") -> Variable:
     """The bits of bytes as numbers 0 and 1, along an axis or in C order.
 
     Args:

@@ -36,10 +36,12 @@ from tg.variables.conversion import as_variable, axis_from_end, known_integer, p
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tg.variables.like import TensorLike
+
     Point = tuple[Variable, Variable]
 
 
-def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Variable:
+def diff(x: TensorLike, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Variable:
     """The differences of neighbours along an axis, taken n times; of bool, whether they differ.
 
     Args:
@@ -78,7 +80,7 @@ def _edge(x: Variable, axis: int, value: Any) -> Variable | None:
     return broadcast_to(v, [1 if k == axis else n for k, n in zip(range(-x.type.ndim, 0), x.shape, strict=True)])
 
 
-def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Variable:
+def ediff1d(x: TensorLike, to_end: Any = None, to_begin: Any = None) -> Variable:
     """The differences of neighbours in C order, with given values before and after them.
 
     Raises:
@@ -100,7 +102,7 @@ def _beside(y: Variable, v: Variable) -> Variable:
     return cast_variable(ravel(v), y.type.dtype)
 
 
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Variable:
+def trapezoid(y: TensorLike, x: TensorLike | None = None, dx: Any = 1.0, axis: int = -1) -> Variable:
     """The integral of samples along an axis by the trapezoidal rule.
 
     Args:
@@ -125,7 +127,14 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Variable:
     return sum(divide(multiply(pairs, step), 2.0), k)
 
 
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Variable:
+def interp(
+    x: TensorLike,
+    xp: TensorLike,
+    fp: TensorLike,
+    left: TensorLike | None = None,
+    right: TensorLike | None = None,
+    period: TensorLike | None = None,
+) -> Variable:
     """The piecewise linear function through points, at x.
 
     Args:
@@ -182,7 +191,7 @@ def _unrolled(x: Variable, xp: Variable, fp: Variable, period: Any) -> tuple[Var
     return x, places, concatenate([fp[-1:], fp, fp[:1]])
 
 
-def polyval(p: Any, x: Any) -> Variable:
+def polyval(p: TensorLike, x: TensorLike) -> Variable:
     """The polynomial with coefficients p, the highest power first, at x.
 
     Args:
@@ -202,7 +211,7 @@ def polyval(p: Any, x: Any) -> Variable:
     return y
 
 
-def clip(x: Any, min: Any = None, max: Any = None) -> Variable:
+def clip(x: TensorLike, min: Any = None, max: Any = None) -> Variable:
     """The elements limited to [min, max], of which None is no limit; the derivative is 1 on the closed interval.
 
     A Python integer that lies beyond all that an integer dtype holds, on the side where it limits nothing, is no limit.
@@ -218,7 +227,7 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Variable:
         min = None if type(min) is int and min <= limits.min else min
         max = None if type(max) is int and max >= limits.max else max
     if min is None and max is None:
-        return x  # type: ignore[no-any-return]
+        return x
     if min is None or max is None:
         _, dtype = promoted([x, max if min is None else min])
         lowest, highest = _ends(dtype)
@@ -255,7 +264,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return y
 
 
-def piecewise(x: Any, condlist: Sequence[Any], funclist: Sequence[Any], *args: Any, **kw: Any) -> Variable:
+def piecewise(x: TensorLike, condlist: Sequence[Any], funclist: Sequence[Any], *args: Any, **kw: Any) -> Variable:
     """A function given in pieces: where conditions hold, the last of them decides.
 
     Args:

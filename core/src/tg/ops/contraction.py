@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.lengths import Length
+    from tg.variables.like import TensorLike
 
 
 @final
@@ -153,7 +154,7 @@ def _are_transposed(x: Variable, y: Variable) -> bool:
     return below is x
 
 
-def matmul(x: Any, y: Any) -> Variable:
+def matmul(x: TensorLike, y: TensorLike) -> Variable:
     """The matrix product; a vector on the left is a row, on the right a column.
 
     Raises:
@@ -176,7 +177,7 @@ def matmul(x: Any, y: Any) -> Variable:
     return Squeeze(drop)(product) if drop else product
 
 
-def dot(x: Any, y: Any) -> Variable:
+def dot(x: TensorLike, y: TensorLike) -> Variable:
     """The sum of products over the last axis of x and the last but one of y; of scalars and anything, the product.
 
     Of vectors it is the inner product, of matrices the matrix product.
@@ -196,7 +197,7 @@ def dot(x: Any, y: Any) -> Variable:
     return tensordot(x, y, ((-1,), (-2 if y.type.ndim > 1 else -1,)))
 
 
-def vecdot(x: Any, y: Any, axis: int = -1) -> Variable:
+def vecdot(x: TensorLike, y: TensorLike, axis: int = -1) -> Variable:
     """The inner products of vectors along an axis, the first one conjugated; the other axes broadcast.
 
     Shapes:
@@ -218,7 +219,7 @@ def _conjugated(x: Variable) -> Variable:
     return conjugate(x) if is_complex(x.type.dtype) else x
 
 
-def matvec(x: Any, y: Any) -> Variable:
+def matvec(x: TensorLike, y: TensorLike) -> Variable:
     """The products of matrices and vectors; leading axes broadcast.
 
     Shapes:
@@ -232,7 +233,7 @@ def matvec(x: Any, y: Any) -> Variable:
     return Squeeze((-1,))(matmul(x, expand_dims_at(y, (-1,))))  # type: ignore[no-any-return]
 
 
-def vecmat(x: Any, y: Any) -> Variable:
+def vecmat(x: TensorLike, y: TensorLike) -> Variable:
     """The products of vectors, conjugated, and matrices; leading axes broadcast.
 
     Shapes:
@@ -264,7 +265,7 @@ def _need_same(what: str, a: Any, b: Any) -> None:
         raise ShapeError(message(f"{what}: lengths differ: lhs has {a}, rhs has {b}"))
 
 
-def inner(x: Any, y: Any) -> Variable:
+def inner(x: TensorLike, y: TensorLike) -> Variable:
     """The sums of products over the last axes; of scalars and anything, the product.
 
     Shapes:
@@ -280,7 +281,7 @@ def inner(x: Any, y: Any) -> Variable:
     return tensordot(x, y, ((-1,), (-1,)))
 
 
-def outer(x: Any, y: Any) -> Variable:
+def outer(x: TensorLike, y: TensorLike) -> Variable:
     """The products of all pairs of elements of two arrays, each in C order.
 
     Shapes:
@@ -291,7 +292,7 @@ def outer(x: Any, y: Any) -> Variable:
     return multiply(expand_dims_at(ravel(x), (-1,)), expand_dims_at(ravel(y), (-2,)))
 
 
-def tensordot(x: Any, y: Any, axes: Any = 2) -> Variable:
+def tensordot(x: TensorLike, y: TensorLike, axes: Any = 2) -> Variable:
     """The sum of products over pairs of axes.
 
     Args:
@@ -333,7 +334,7 @@ def _pairs(x: Variable, y: Variable, axes: Any) -> tuple[list[int], list[int]]:
     return pairs[0], pairs[1]
 
 
-def kron(x: Any, y: Any) -> Variable:
+def kron(x: TensorLike, y: TensorLike) -> Variable:
     """The Kronecker product: each element of x times all of y.
 
     Shapes:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from tg.graph.frozen import FrozenGraph
     from tg.types.tensor_type import TensorType
+    from tg.variables.like import TensorLike
 
 
 def lower_checks(frozen: FrozenGraph) -> FrozenGraph:
@@ -186,7 +187,7 @@ class StopGradient(OfGradient):
         return (None,)
 
 
-def stop_gradient(x: Any) -> Variable:
+def stop_gradient(x: TensorLike) -> Variable:
     """x, through which nothing is differentiated.
 
     Example:
@@ -239,7 +240,7 @@ class GradClip(OfGradient):
         return tuple(tangents)
 
 
-def grad_scale(x: Any, factor: float) -> Variable:
+def grad_scale(x: TensorLike, factor: float) -> Variable:
     """x, whose gradient is multiplied by `factor`: -1 reverses it.
 
     Raises:
@@ -253,7 +254,7 @@ def grad_scale(x: Any, factor: float) -> Variable:
     return GradScale(_number(factor, "grad_scale: factor"))(as_variable(x))  # type: ignore[no-any-return]
 
 
-def grad_clip(x: Any, lower: float, upper: float) -> Variable:
+def grad_clip(x: TensorLike, lower: float, upper: float) -> Variable:
     """x, the elements of whose gradient are limited to [lower, upper]; NaN stays NaN.
 
     Reverse mode alone is changed; `tg.jvp` sees the identity.

@@ -19,6 +19,8 @@ from tg.variables.kinds import need_no_device
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tg.variables.like import ShapeLike, TensorLike
+
 
 def asarray(value: Any, dtype: object = None, *, device: None = None, copy: bool | None = None) -> Variable:
     """A variable as it is, or an array, a number or nested lists as a variable.
@@ -44,7 +46,7 @@ def asarray(value: Any, dtype: object = None, *, device: None = None, copy: bool
     return array(value, dtype)
 
 
-def from_dlpack(x: Any, /, *, device: None = None, copy: bool | None = None) -> Variable:
+def from_dlpack(x: TensorLike, /, *, device: None = None, copy: bool | None = None) -> Variable:
     """An array of another library, which has DLPack or NumPy's protocol, as a constant; a variable as it is.
 
     Raises:
@@ -65,7 +67,7 @@ def from_dlpack(x: Any, /, *, device: None = None, copy: bool | None = None) -> 
     return constant(as_numpy(x))
 
 
-def astype(x: Any, dtype: object, /, *, copy: bool = True, device: None = None) -> Variable:
+def astype(x: TensorLike, dtype: object, /, *, copy: bool = True, device: None = None) -> Variable:
     """The elements of x converted to a dtype, as by `tg.cast`.
 
     Args:
@@ -83,7 +85,7 @@ def astype(x: Any, dtype: object, /, *, copy: bool = True, device: None = None) 
     return Cast(name, "stated")(v) if name in WIDE and is_direct() else cast_variable(v, name)
 
 
-def copy(x: Any) -> Variable:
+def copy(x: TensorLike) -> Variable:
     """The array itself: variables are not written to.
 
     Source:
@@ -92,7 +94,7 @@ def copy(x: Any) -> Variable:
     return as_variable(x)
 
 
-def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: object = "float64", **kwargs: Any) -> Any:
+def fromfunction(function: Callable[..., Any], shape: ShapeLike, *, dtype: object = "float64", **kwargs: Any) -> Any:
     """The value of a function of the position of each element, which gets an array for each axis.
 
     Args:

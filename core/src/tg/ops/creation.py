@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tg.graph.checks import Check
+    from tg.variables.like import ShapeLike, SizeLike, TensorLike
 
 LIMIT: Final = 1 << 63  # int64 holds the integers below it, down to its negative
 MOST: Final = 1 << 62  # values in an array
@@ -84,7 +85,9 @@ def iota(length: Any) -> Variable:
     return Arange(field)(*sizes)  # type: ignore[no-any-return]
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: object = None, device: None = None) -> Variable:
+def arange(
+    start: TensorLike, stop: TensorLike | None = None, step: Any = 1, *, dtype: object = None, device: None = None
+) -> Variable:
     """Evenly spaced values from start (0 if one argument is given) up to, not including, stop.
 
     Args:
@@ -175,9 +178,9 @@ def _floating_range(start: Any, stop: Any, step: Any) -> Variable:
 
 
 def linspace(
-    start: Any,
-    stop: Any,
-    num: Any = 50,
+    start: TensorLike,
+    stop: TensorLike,
+    num: SizeLike = 50,
     endpoint: bool = True,
     retstep: bool = False,
     dtype: object = None,
@@ -203,7 +206,7 @@ def linspace(
     kind = common if is_inexact(common) else float_name(None)
     first, last = (cast_variable(v, kind) for v in (first, last))
     rank = builtins.max(first.type.ndim, last.type.ndim)
-    count = size_value(num) if isinstance(num, Variable) else num
+    count: Any = size_value(num) if isinstance(num, Variable) else num
     n = as_size_variable(count)
     spans = cast_variable(n - 1 if endpoint else n, kind)
     step = divide(subtract(last, first), spans)
@@ -221,7 +224,13 @@ def linspace(
 
 
 def logspace(
-    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: object = None, axis: int = 0
+    start: TensorLike,
+    stop: TensorLike,
+    num: SizeLike = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: object = None,
+    axis: int = 0,
 ) -> Variable:
     """`num` values from base**start to base**stop whose logarithms are evenly spaced, along a new axis.
 
@@ -233,7 +242,7 @@ def logspace(
 
 
 def geomspace(
-    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: object = None, axis: int = 0
+    start: TensorLike, stop: TensorLike, num: SizeLike = 50, endpoint: bool = True, dtype: object = None, axis: int = 0
 ) -> Variable:
     """`num` values from start to stop, each the same multiple of the one before, along a new axis.
 
@@ -253,7 +262,7 @@ def geomspace(
     return values if dtype is None else cast_variable(values, dtype_name(dtype))
 
 
-def full(shape: Any, fill_value: Any, dtype: object = None, *, device: None = None) -> Variable:
+def full(shape: ShapeLike, fill_value: TensorLike, dtype: object = None, *, device: None = None) -> Variable:
     """An array of one repeated value.
 
     Dtypes:
@@ -268,7 +277,7 @@ def full(shape: Any, fill_value: Any, dtype: object = None, *, device: None = No
     return broadcast_to(cast_variable(x, wanted) if wanted else x, shape)
 
 
-def zeros(shape: Any, dtype: object = None, *, device: None = None) -> Variable:
+def zeros(shape: ShapeLike, dtype: object = None, *, device: None = None) -> Variable:
     """An array of zeros.
 
     Source:
@@ -278,7 +287,7 @@ def zeros(shape: Any, dtype: object = None, *, device: None = None) -> Variable:
     return full(shape, 0, dtype=float_name(dtype))
 
 
-def ones(shape: Any, dtype: object = None, *, device: None = None) -> Variable:
+def ones(shape: ShapeLike, dtype: object = None, *, device: None = None) -> Variable:
     """An array of ones.
 
     Source:
@@ -288,7 +297,7 @@ def ones(shape: Any, dtype: object = None, *, device: None = None) -> Variable:
     return full(shape, 1, dtype=float_name(dtype))
 
 
-def full_like(x: Any, fill_value: Any, dtype: object = None, *, device: None = None) -> Variable:
+def full_like(x: TensorLike, fill_value: TensorLike, dtype: object = None, *, device: None = None) -> Variable:
     """An array of one repeated value with the shape of x, and its dtype unless given.
 
     Source:
@@ -299,7 +308,7 @@ def full_like(x: Any, fill_value: Any, dtype: object = None, *, device: None = N
     return full(x.shape, fill_value, dtype=dtype if dtype is not None else x.type.dtype)
 
 
-def zeros_like(x: Any, dtype: object = None, *, device: None = None) -> Variable:
+def zeros_like(x: TensorLike, dtype: object = None, *, device: None = None) -> Variable:
     """Zeros with the shape of x, and its dtype unless given.
 
     Source:
@@ -309,7 +318,7 @@ def zeros_like(x: Any, dtype: object = None, *, device: None = None) -> Variable
     return full_like(x, 0, dtype=dtype)
 
 
-def ones_like(x: Any, dtype: object = None, *, device: None = None) -> Variable:
+def ones_like(x: TensorLike, dtype: object = None, *, device: None = None) -> Variable:
     """Ones with the shape of x, and its dtype unless given.
 
     Source:
@@ -319,7 +328,7 @@ def ones_like(x: Any, dtype: object = None, *, device: None = None) -> Variable:
     return full_like(x, 1, dtype=dtype)
 
 
-def empty(shape: Any, dtype: object = None, *, device: None = None) -> Variable:
+def empty(shape: ShapeLike, dtype: object = None, *, device: None = None) -> Variable:
     """An array whose values do not matter: zeros.
 
     Source:
@@ -329,7 +338,7 @@ def empty(shape: Any, dtype: object = None, *, device: None = None) -> Variable:
     return zeros(shape, dtype=dtype)
 
 
-def empty_like(x: Any, dtype: object = None, *, device: None = None) -> Variable:
+def empty_like(x: TensorLike, dtype: object = None, *, device: None = None) -> Variable:
     """An array with the shape of x whose values do not matter: zeros.
 
     Source:
@@ -339,7 +348,7 @@ def empty_like(x: Any, dtype: object = None, *, device: None = None) -> Variable
     return zeros_like(x, dtype=dtype)
 
 
-def eye(n: Any, m: Any = None, k: int = 0, *, dtype: object = None, device: None = None) -> Variable:
+def eye(n: SizeLike, m: TensorLike | None = None, k: int = 0, *, dtype: object = None, device: None = None) -> Variable:
     """Ones on the k-th diagonal of an n by m array, zeros elsewhere; m is n unless given.
 
     Source:
@@ -352,7 +361,7 @@ def eye(n: Any, m: Any = None, k: int = 0, *, dtype: object = None, device: None
 
 
 @explained
-def one_hot(x: Any, n: Any, *, dtype: object = None) -> Variable:
+def one_hot(x: TensorLike, n: SizeLike, *, dtype: object = None) -> Variable:
     """For each position a row of n zeros with a one at that position; only zeros for one outside [0, n).
 
     Shapes:
@@ -384,7 +393,7 @@ def indices(dimensions: Sequence[Any], dtype: object = "int64", sparse: bool = F
     return stack([broadcast_to(v, tuple(dimensions)) for v in grids])
 
 
-def vander(x: Any, N: Any = None, increasing: bool = False) -> Variable:
+def vander(x: TensorLike, N: Any = None, increasing: bool = False) -> Variable:
     """The powers of the elements of a vector, one row for each, from the highest down or from x**0 up.
 
     Shapes:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tg.ops.elementwise.record import ElementwiseFunction
     from tg.ops.reductions import Reduction
     from tg.types.tensor_type import TensorType
+    from tg.variables.like import TensorLike
 
     Array = np.ndarray[Any, Any]
 
@@ -190,7 +191,7 @@ def _accumulate(fn: ElementwiseFunction, x: Any, axis: int | None, dtype: object
     return Accumulate(fn, axis_from_end(axis, x.type.ndim, what))(x)  # type: ignore[no-any-return]
 
 
-def cumsum(x: Any, axis: int | None = None, dtype: object = None) -> Variable:
+def cumsum(x: TensorLike, axis: int | None = None, dtype: object = None) -> Variable:
     """Running sum along an axis, or in C order if `axis` is None.
 
     Dtypes:
@@ -201,7 +202,7 @@ def cumsum(x: Any, axis: int | None = None, dtype: object = None) -> Variable:
     return _accumulate(add, x, axis, dtype, "cumsum")
 
 
-def cumprod(x: Any, axis: int | None = None, dtype: object = None) -> Variable:
+def cumprod(x: TensorLike, axis: int | None = None, dtype: object = None) -> Variable:
     """Running product along an axis, or in C order if `axis` is None. Its derivative is right at zeros too.
 
     Dtypes:
@@ -212,7 +213,7 @@ def cumprod(x: Any, axis: int | None = None, dtype: object = None) -> Variable:
     return _accumulate(multiply, x, axis, dtype, "cumprod")
 
 
-def cummax(x: Any, axis: int | None = None) -> Variable:
+def cummax(x: TensorLike, axis: int | None = None) -> Variable:
     """The largest element so far along an axis, or in C order if `axis` is None; NaN from the first NaN on.
 
     Elements that tie so far share the derivative.
@@ -223,7 +224,7 @@ def cummax(x: Any, axis: int | None = None) -> Variable:
     return _accumulate(maximum, x, axis, None, "cummax")
 
 
-def cummin(x: Any, axis: int | None = None) -> Variable:
+def cummin(x: TensorLike, axis: int | None = None) -> Variable:
     """The least element so far along an axis, or in C order if `axis` is None; NaN from the first NaN on.
 
     Elements that tie so far share the derivative.
@@ -235,7 +236,7 @@ def cummin(x: Any, axis: int | None = None) -> Variable:
 
 
 def cumulative_sum(
-    x: Any, /, *, axis: int | None = None, dtype: object = None, include_initial: bool = False
+    x: TensorLike, /, *, axis: int | None = None, dtype: object = None, include_initial: bool = False
 ) -> Variable:
     """Running sum along an axis, which a vector need not name; with 0 in front if `include_initial`.
 
@@ -248,7 +249,7 @@ def cumulative_sum(
 
 
 def cumulative_prod(
-    x: Any, /, *, axis: int | None = None, dtype: object = None, include_initial: bool = False
+    x: TensorLike, /, *, axis: int | None = None, dtype: object = None, include_initial: bool = False
 ) -> Variable:
     """Running product along an axis, which a vector need not name; with 1 in front if `include_initial`.
 
@@ -275,7 +276,7 @@ def _cumulative(
     return Concatenate(k)(full(lengths, start, dtype=y.type.dtype), y)  # type: ignore[no-any-return]
 
 
-def logcumsumexp(x: Any, axis: int | None = None) -> Variable:
+def logcumsumexp(x: TensorLike, axis: int | None = None) -> Variable:
     """log(cumsum(exp(x))) along an axis, or in C order if `axis` is None, without overflow of any term or sum.
 
     Dtypes:

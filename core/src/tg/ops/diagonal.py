@@ -28,6 +28,8 @@ from tg.variables.conversion import as_variable, axis_from_end, float_name, know
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tg.variables.like import SizeLike, TensorLike
+
 
 def _need_offset(what: str, k: Any) -> int:
     k = known_integer(k)
@@ -44,7 +46,7 @@ def _places(n: int | Length, m: int | Length, k: int) -> tuple[Variable, Variabl
     return (places + down if down else places), (places + right if right else places)
 
 
-def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
+def diagonal(x: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
     """The elements of the diagonals that two axes span, along a new last axis.
 
     Shapes:
@@ -67,7 +69,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variabl
     return moveaxis(Gather(ordered)(x, rows, columns), 0, -1)
 
 
-def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: object = None) -> Variable:
+def trace(x: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: object = None) -> Variable:
     """The sum of the diagonals that two axes span.
 
     Dtypes:
@@ -78,7 +80,7 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: object
     return sum(diagonal(x, offset, axis1, axis2), -1, dtype)
 
 
-def diag(v: Any, k: int = 0) -> Variable:
+def diag(v: TensorLike, k: int = 0) -> Variable:
     """A matrix with a vector on its k-th diagonal and zeros elsewhere, or the k-th diagonal of a matrix.
 
     Shapes:
@@ -99,7 +101,7 @@ def diag(v: Any, k: int = 0) -> Variable:
     return Scatter((-2, -1))(zeros((n, n), dtype=v.type.dtype), v, rows, columns)  # type: ignore[no-any-return]
 
 
-def diagflat(v: Any, k: int = 0) -> Variable:
+def diagflat(v: TensorLike, k: int = 0) -> Variable:
     """A matrix with the elements of an array, in C order, on its k-th diagonal.
 
     Source:
@@ -108,7 +110,7 @@ def diagflat(v: Any, k: int = 0) -> Variable:
     return diag(ravel(v), k)
 
 
-def identity(n: Any, dtype: object = None) -> Variable:
+def identity(n: SizeLike, dtype: object = None) -> Variable:
     """The identity matrix of n rows.
 
     Source:
@@ -126,7 +128,7 @@ def _on_or_below(n: Any, m: Any, k: int) -> Variable:
     return greater_equal(expand_dims_at(shifted, (-1,)), expand_dims_at(columns, (-2,)))
 
 
-def tri(n: Any, m: Any = None, k: int = 0, dtype: object = None) -> Variable:
+def tri(n: TensorLike, m: TensorLike | None = None, k: int = 0, dtype: object = None) -> Variable:
     """Ones on and below the k-th diagonal of an n by m matrix, zeros above it; m is n unless given.
 
     Source:
@@ -135,7 +137,7 @@ def tri(n: Any, m: Any = None, k: int = 0, dtype: object = None) -> Variable:
     return cast_variable(_on_or_below(n, n if m is None else m, _need_offset("tri", k)), float_name(dtype))
 
 
-def tril(x: Any, k: int = 0) -> Variable:
+def tril(x: TensorLike, k: int = 0) -> Variable:
     """The matrices of the last two axes with zeros above the k-th diagonal; a vector is repeated as rows.
 
     Source:
@@ -145,7 +147,7 @@ def tril(x: Any, k: int = 0) -> Variable:
     return where(below, x, numpy_dtype(x.type.dtype).type(0))
 
 
-def triu(x: Any, k: int = 0) -> Variable:
+def triu(x: TensorLike, k: int = 0) -> Variable:
     """The matrices of the last two axes with zeros below the k-th diagonal; a vector is repeated as rows.
 
     Source:
@@ -164,7 +166,7 @@ def _triangles(what: str, x: Any, k: int) -> tuple[Variable, Variable]:
     return x, _on_or_below(x.shape[-2], x.shape[-1], _need_offset(what, k))
 
 
-def tril_indices(n: Any, k: int = 0, m: Any = None) -> tuple[Variable, Variable]:
+def tril_indices(n: TensorLike, k: int = 0, m: TensorLike | None = None) -> tuple[Variable, Variable]:
     """The rows and columns of what lies on and below the k-th diagonal of an n by m matrix, in C order.
 
     Args:
@@ -178,7 +180,7 @@ def tril_indices(n: Any, k: int = 0, m: Any = None) -> tuple[Variable, Variable]
     return _in_rows(zeros_like(counts), counts, total)
 
 
-def triu_indices(n: Any, k: int = 0, m: Any = None) -> tuple[Variable, Variable]:
+def triu_indices(n: TensorLike, k: int = 0, m: TensorLike | None = None) -> tuple[Variable, Variable]:
     """The rows and columns of what lies on and above the k-th diagonal of an n by m matrix, in C order.
 
     Args:
@@ -214,7 +216,7 @@ def _in_rows(starts: Variable, counts: Variable, total: int | None) -> tuple[Var
     return row, column
 
 
-def fill_diagonal(x: Any, val: Any) -> Variable:
+def fill_diagonal(x: TensorLike, val: Any) -> Variable:
     """A copy of x with its main diagonal, x[i, ..., i], replaced by a value or by the elements of a vector.
 
     Raises:

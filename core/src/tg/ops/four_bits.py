@@ -23,9 +23,10 @@ from tg.variables.conversion import as_variable, axis_from_end
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.types.choices import FourBits
+    from tg.variables.like import TensorLike
 
 
-def pack_int4(q: Any, axis: int = -1) -> Variable:
+def pack_int4(q: TensorLike, axis: int = -1) -> Variable:
     """The last four bits of levels, two in a byte along an axis: the first of two in the low half.
 
     Shapes:
@@ -53,7 +54,7 @@ def pack_int4(q: Any, axis: int = -1) -> Variable:
     return moveaxis(bitwise_or(low, left_shift(high, np.uint8(4))), -1, place)
 
 
-def unpack_int4(x: Any, dtype: FourBits = "int4", axis: int = -1, *, length: Any = None) -> Variable:
+def unpack_int4(x: TensorLike, dtype: FourBits = "int4", axis: int = -1, *, length: Any = None) -> Variable:
     """The levels of four bits that bytes hold, two in each, as `pack_int4` puts them there.
 
     Args:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.lengths import Length
+    from tg.variables.like import SizeLike, TensorLike
 
 
 def _line(part: builtins.slice) -> Variable:
@@ -87,7 +88,7 @@ def ix_(*args: Any) -> tuple[Variable, ...]:
     return tuple(reshape(v, (1,) * k + (v.shape[0],) + (1,) * (rank - k - 1)) for k, v in enumerate(places))
 
 
-def diag_indices(n: Any, ndim: int = 2) -> tuple[Variable, ...]:
+def diag_indices(n: TensorLike, ndim: int = 2) -> tuple[Variable, ...]:
     """The positions of the main diagonal of an array of n by n (by n ...) elements.
 
     Source:
@@ -96,7 +97,7 @@ def diag_indices(n: Any, ndim: int = 2) -> tuple[Variable, ...]:
     return (iota(n),) * ndim
 
 
-def diag_indices_from(x: Any) -> tuple[Variable, ...]:
+def diag_indices_from(x: TensorLike) -> tuple[Variable, ...]:
     """The positions of the main diagonal of an array.
 
     Raises:
@@ -118,7 +119,7 @@ def _matrix(what: str, x: Any) -> tuple[int | Length, int | Length]:
     return x.shape  # type: ignore[no-any-return]
 
 
-def tril_indices_from(x: Any, k: int = 0) -> tuple[Variable, Variable]:
+def tril_indices_from(x: TensorLike, k: int = 0) -> tuple[Variable, Variable]:
     """The positions of the lower triangle of a matrix, up to its k-th diagonal.
 
     Source:
@@ -128,7 +129,7 @@ def tril_indices_from(x: Any, k: int = 0) -> tuple[Variable, Variable]:
     return tril_indices(n, k, m)
 
 
-def triu_indices_from(x: Any, k: int = 0) -> tuple[Variable, Variable]:
+def triu_indices_from(x: TensorLike, k: int = 0) -> tuple[Variable, Variable]:
     """The positions of the upper triangle of a matrix, from its k-th diagonal on.
 
     Source:
@@ -138,7 +139,7 @@ def triu_indices_from(x: Any, k: int = 0) -> tuple[Variable, Variable]:
     return triu_indices(n, k, m)
 
 
-def mask_indices(n: Any, mask_func: Callable[..., Any], k: Any = 0, *, size: Any = None) -> tuple[Variable, ...]:
+def mask_indices(n: SizeLike, mask_func: Callable[..., Any], k: Any = 0, *, size: Any = None) -> tuple[Variable, ...]:
     """The positions where a function such as `tg.triu` leaves ones of an n by n matrix of them.
 
     Args:

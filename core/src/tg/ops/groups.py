@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.choices import PackedFormat
+    from tg.variables.like import TensorLike
 
 
 class GroupFormat(NamedTuple):
@@ -266,7 +267,7 @@ def format_of(what: str, name: object) -> GroupFormat:
     return form
 
 
-def dequantize_groups(q: Any, format: PackedFormat) -> Variable:
+def dequantize_groups(q: TensorLike, format: PackedFormat) -> Variable:
     """The float32 values of rows of bytes in a format of groups, as `tg.quantize_groups` packs them.
 
     Args:

@@ -27,11 +27,12 @@ from tg.variables.conversion import as_variable, plain_integer, promoted
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.variables.like import TensorLike
 
 TOO_LONG: Final = 2**62  # no array is longer, so that one of this length is refused and lengths do not wrap around
 
 
-def bincount(x: Any, weights: Any = None, minlength: Any = 0, *, size: Any = None) -> Variable:
+def bincount(x: TensorLike, weights: TensorLike | None = None, minlength: Any = 0, *, size: Any = None) -> Variable:
     """The counts of the numbers 0, 1, ..., or the sums of the weights that stand beside each.
 
     Args:
@@ -89,7 +90,7 @@ def _added(places: Variable, amounts: Variable, n: Any, beyond: Any) -> Variable
     return slice_axis(sums, -1, 0, n)
 
 
-def histogram_bin_edges(x: Any, bins: Any = 10, range: Any = None) -> Variable:
+def histogram_bin_edges(x: TensorLike, bins: Any = 10, range: Any = None) -> Variable:
     """The edges of bins: given ones, or those of `bins` equal bins over a range.
 
     Args:
@@ -140,7 +141,7 @@ def _ends(x: Variable, bounds: Any) -> tuple[Variable, Variable]:
 
 
 def histogram(
-    x: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None
+    x: TensorLike, bins: Any = 10, range: Any = None, density: bool = False, weights: TensorLike | None = None
 ) -> tuple[Variable, Variable]:
     """The number of elements in each bin, and the edges: edges[i] <= x < edges[i + 1], the last bin with its end.
 
@@ -178,7 +179,7 @@ def histogram(
 
 
 def histogramdd(
-    sample: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None
+    sample: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: TensorLike | None = None
 ) -> tuple[Variable, list[Variable]]:
     """The number of points in each bin of several coordinates, and the edges along each; bins as in `tg.histogram`.
 
@@ -246,7 +247,12 @@ def _coordinates(sample: Any) -> list[Variable]:
 
 
 def histogram2d(
-    x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None
+    x: TensorLike,
+    y: TensorLike,
+    bins: Any = 10,
+    range: Any = None,
+    density: bool = False,
+    weights: TensorLike | None = None,
 ) -> tuple[Variable, Variable, Variable]:
     """The number of points in each bin of two coordinates, and the edges along both.
 

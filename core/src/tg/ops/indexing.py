@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from tg.ops.elementwise.record import ElementwiseFunction
     from tg.ops.reductions import Reduction
     from tg.types.choices import ReadMode
+    from tg.variables.like import Integers, TensorLike
 
     Array = np.ndarray[Any, Any]
 
@@ -556,7 +557,9 @@ def inside_axis(i: Variable, n: int | Length) -> Variable:
     return logical_and(greater_equal(i, -length), less(i, length))
 
 
-def take(x: Any, indices: Any, axis: int | None = None, *, mode: ReadMode = "raise", fill_value: Any = 0) -> Variable:
+def take(
+    x: TensorLike, indices: TensorLike, axis: int | None = None, *, mode: ReadMode = "raise", fill_value: TensorLike = 0
+) -> Variable:
     """The elements of x at integer positions along an axis, or in C order.
 
     Args:
@@ -601,7 +604,7 @@ def slice_axis(x: Variable, axis: int, start: int | Length, size: int | Length) 
     return read_slices(x, [(start, size, 1), *((0, n, 1) for n in x.shape[x.type.ndim + axis + 1 :])])
 
 
-def flip(x: Any, axis: Any = None) -> Variable:
+def flip(x: TensorLike, axis: Integers | None = None) -> Variable:
     """The order of elements reversed along axes (all by default).
 
     Source:

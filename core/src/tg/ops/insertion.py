@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,8 +22,11 @@ from tg.types.dtypes import is_integer
 from tg.types.lengths import add, subtract
 from tg.variables.conversion import as_variable, axis_from_end, holds_variable, plain_integer
 
+if TYPE_CHECKING:
+    from tg.variables.like import TensorLike
 
-def delete(x: Any, positions: Any, axis: int | None = None) -> Variable:
+
+def delete(x: TensorLike, positions: TensorLike, axis: int | None = None) -> Variable:
     """x without the entries at positions along an axis, or without elements in C order.
 
     Args:
@@ -42,7 +45,8 @@ def delete(x: Any, positions: Any, axis: int | None = None) -> Variable:
     n, positions = x.type.shape[k], plain_integer(positions)
     if n is not None and not holds_variable(positions) and not _is_symbolic(positions):
         try:
-            others = np.delete(np.arange(n), positions)
+            places: Any = positions  # numbers, which NumPy reads
+            others = np.delete(np.arange(int(n)), places)
         except IndexError as error:
             raise BoundsError(
                 message(f"delete: found {positions!r}, needed positions along a length of {n}")
@@ -78,7 +82,7 @@ def _without(x: Variable, places: Variable, k: int) -> Variable:
     return compress(stays, x, k)
 
 
-def insert(x: Any, positions: Any, values: Any, axis: int | None = None) -> Variable:
+def insert(x: TensorLike, positions: TensorLike, values: TensorLike, axis: int | None = None) -> Variable:
     """x with values put before positions along an axis, or among the elements in C order.
 
     Args:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.lengths import Length
+    from tg.variables.like import TensorLike
 
 LARGEST: Final = {"int8": 128, "uint8": 255}
 """The dtypes of factors, and the largest magnitude of each."""
@@ -99,7 +100,9 @@ def need_small(what: str, x: str, y: str) -> None:
             raise DtypeError(message(text, hint="tg.quantize gives these of real numbers"))
 
 
-def integer_matmul(x: Any, y: Any, x_zero_point: Any = None, y_zero_point: Any = None) -> Variable:
+def integer_matmul(
+    x: TensorLike, y: TensorLike, x_zero_point: TensorLike | None = None, y_zero_point: Any = None
+) -> Variable:
     """The matrix product of 8-bit integers less their zero points, exact in int32.
 
     Args:

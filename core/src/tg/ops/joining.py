@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.types.choices import Ends
+    from tg.variables.like import TensorLike
 
     Shape = tuple[int | Length, ...]
 
@@ -74,7 +75,7 @@ def column_stack(arrays: Sequence[Any]) -> Variable:
     return concatenate([expand_dims_at(atleast_1d(v), (-1,)) if v.type.ndim < 2 else v for v in parts], 1)
 
 
-def append(x: Any, values: Any, axis: int | None = None) -> Variable:
+def append(x: TensorLike, values: TensorLike, axis: int | None = None) -> Variable:
     """Values joined to the end of an axis, or of all elements in C order.
 
     Source:
@@ -85,7 +86,7 @@ def append(x: Any, values: Any, axis: int | None = None) -> Variable:
     return concatenate([x, values], axis)
 
 
-def unstack(x: Any, axis: int = 0) -> tuple[Variable, ...]:
+def unstack(x: TensorLike, axis: int = 0) -> tuple[Variable, ...]:
     """The arrays along an axis of known length, without the axis.
 
     Raises:
@@ -101,7 +102,7 @@ def unstack(x: Any, axis: int = 0) -> tuple[Variable, ...]:
     return tuple(squeeze(slice_axis(x, k, i, 1), k) for i in range(n))
 
 
-def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Variable]:
+def split(x: TensorLike, indices_or_sections: Any, axis: int = 0) -> list[Variable]:
     """The array cut into equal parts along an axis, or before each of several positions.
 
     Args:
@@ -126,7 +127,7 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Variable]:
     return [squeeze(slice_axis(table, k - 1, i, 1), k - 1) for i in range(parts)]
 
 
-def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Variable]:
+def array_split(x: TensorLike, indices_or_sections: Any, axis: int = 0) -> list[Variable]:
     """As `split`, the first parts one longer where the length is no multiple of their number.
 
     Source:
@@ -179,7 +180,7 @@ def _cut(what: str, x: Variable, k: int, positions: Any) -> list[Variable]:
     return [getitem(x, (*before, slice(a, b))) for a, b in itertools.pairwise(bounds)]
 
 
-def hsplit(x: Any, indices_or_sections: Any) -> list[Variable]:
+def hsplit(x: TensorLike, indices_or_sections: Any) -> list[Variable]:
     """The array cut along axis 1, a vector along its only one.
 
     Source:
@@ -191,7 +192,7 @@ def hsplit(x: Any, indices_or_sections: Any) -> list[Variable]:
     return split(x, indices_or_sections, 0 if x.type.ndim == 1 else 1)
 
 
-def vsplit(x: Any, indices_or_sections: Any) -> list[Variable]:
+def vsplit(x: TensorLike, indices_or_sections: Any) -> list[Variable]:
     """The array cut along axis 0.
 
     Raises:
@@ -202,7 +203,7 @@ def vsplit(x: Any, indices_or_sections: Any) -> list[Variable]:
     return _split_of(x, indices_or_sections, 0, 2, "vsplit")
 
 
-def dsplit(x: Any, indices_or_sections: Any) -> list[Variable]:
+def dsplit(x: TensorLike, indices_or_sections: Any) -> list[Variable]:
     """The array cut along axis 2.
 
     Raises:
@@ -220,7 +221,7 @@ def _split_of(x: Any, sections: Any, axis: int, rank: int, what: str) -> list[Va
     return split(x, sections, axis)
 
 
-def tile(x: Any, reps: Any) -> Variable:
+def tile(x: TensorLike, reps: Any) -> Variable:
     """The array repeated as a whole, so often along each axis.
 
     Args:
@@ -243,7 +244,7 @@ def _length(n: Any) -> int | Length:
     return size_value(cast_variable(n, "int64")) if isinstance(n, Variable) else n
 
 
-def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
+def repeat(x: TensorLike, repeats: Any, axis: int | None = None) -> Variable:
     """Each entry along an axis (or each element in C order) repeated.
 
     Args:
@@ -364,7 +365,7 @@ def _kept_axes(axes: Any) -> tuple[int, int]:
     return len(front), len(back)
 
 
-def trim_zeros(x: Any, trim: Ends = "fb") -> Variable:
+def trim_zeros(x: TensorLike, trim: Ends = "fb") -> Variable:
     """A vector without the zeros at its front ("f" in `trim`) and its back ("b").
 
     Source:

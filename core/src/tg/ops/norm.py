@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.tensor_type import TensorType
+    from tg.variables.like import Integers, TensorLike
 
 
 @final
@@ -60,7 +61,7 @@ class Norm(Op):
         return (tools.times(broadcast_to(expand_dims_at(dy, self.axes), x.shape), slope),)
 
 
-def norm(x: Any, ord: Any = None, axis: Any = None, *, keepdims: bool = False) -> Variable:
+def norm(x: TensorLike, ord: Any = None, axis: Integers | None = None, *, keepdims: bool = False) -> Variable:
     """The norm of vectors along an axis, of matrices along two, or of all elements as one vector.
 
     Args:

@@ -54,12 +54,13 @@ from tg.variables.conversion import as_variable, axis_from_end, promoted
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.variables.like import TensorLike
 
 MOST_STEPS: Final = 100  # Euclid's algorithm takes 91 for neighbouring numbers of Fibonacci below 2**64
 BITS: Final = range(9, -1, -1)  # of the exponents of float64, the highest first
 
 
-def fabs(x: Any) -> Variable:
+def fabs(x: TensorLike) -> Variable:
     """The absolute value of a real number, in a floating dtype.
 
     Source:
@@ -68,7 +69,7 @@ def fabs(x: Any) -> Variable:
     return absolute(*in_loop("fabs", np.fabs, x))
 
 
-def fmod(x: Any, y: Any) -> Variable:
+def fmod(x: TensorLike, y: TensorLike) -> Variable:
     """The remainder of x / y rounded towards 0, which has the sign of x; of integers by 0 it is 0.
 
     Source:
@@ -84,7 +85,7 @@ def fmod(x: Any, y: Any) -> Variable:
     return where(differs, subtract(rest, y), rest)
 
 
-def modf(x: Any) -> tuple[Variable, Variable]:
+def modf(x: TensorLike) -> tuple[Variable, Variable]:
     """The fraction and the whole part of x, each with the sign of x.
 
     Source:
@@ -96,7 +97,7 @@ def modf(x: Any) -> tuple[Variable, Variable]:
     return copysign(where(isinf(x), zero, subtract(x, whole)), x), whole
 
 
-def ldexp(x: Any, exponent: Any) -> Variable:
+def ldexp(x: TensorLike, exponent: Any) -> Variable:
     """x * 2**exponent, rounded once where the result is subnormal; the derivative is 2**exponent.
 
     Dtypes:
@@ -136,7 +137,7 @@ def _power_of_two(n: Variable) -> Variable:
     return y  # type: ignore[no-any-return]
 
 
-def frexp(x: Any) -> tuple[Variable, Variable]:
+def frexp(x: TensorLike) -> tuple[Variable, Variable]:
     """The mantissa m in [0.5, 1) and the exponent n with x = m * 2**n; x itself and 0 for 0, NaN and infinities.
 
     Dtypes:
@@ -161,7 +162,7 @@ def frexp(x: Any) -> tuple[Variable, Variable]:
     return mantissa, cast_variable(where(plain, n, 0), "int32")
 
 
-def spacing(x: Any) -> Variable:
+def spacing(x: TensorLike) -> Variable:
     """The distance from x to the next number of its dtype, away from 0 and with the sign of x; NaN for infinities.
 
     Source:
@@ -172,7 +173,7 @@ def spacing(x: Any) -> Variable:
     return subtract(nextafter(x, where(less(x, 0), -infinity, infinity)), x)
 
 
-def float_power(x: Any, y: Any) -> Variable:
+def float_power(x: TensorLike, y: TensorLike) -> Variable:
     """x**y in float64, or in complex128 if one of them is complex.
 
     Source:
@@ -183,7 +184,7 @@ def float_power(x: Any, y: Any) -> Variable:
     return power(cast_variable(x, wide), cast_variable(y, wide))
 
 
-def logaddexp2(x: Any, y: Any) -> Variable:
+def logaddexp2(x: TensorLike, y: TensorLike) -> Variable:
     """log2(2**x + 2**y) without overflow.
 
     Source:
@@ -216,7 +217,7 @@ def _integers(what: str, ufunc: np.ufunc, x: Any, y: Any) -> tuple[Variable, Var
     return absolute(x), absolute(y)
 
 
-def gcd(x: Any, y: Any) -> Variable:
+def gcd(x: TensorLike, y: TensorLike) -> Variable:
     """The greatest common divisor of the absolute values of integers; that of 0 and 0 is 0.
 
     Raises:
@@ -227,7 +228,7 @@ def gcd(x: Any, y: Any) -> Variable:
     return _greatest_divisor(*_integers("gcd", np.gcd, x, y))
 
 
-def lcm(x: Any, y: Any) -> Variable:
+def lcm(x: TensorLike, y: TensorLike) -> Variable:
     """The least common multiple of the absolute values of integers, 0 if one is 0; it wraps as products do.
 
     Raises:
@@ -240,7 +241,7 @@ def lcm(x: Any, y: Any) -> Variable:
     return multiply(floor_divide(a, where(equal(divisor, 0), 1, divisor)), b)
 
 
-def bitwise_count(x: Any) -> Variable:
+def bitwise_count(x: TensorLike) -> Variable:
     """The number of bits set in the absolute value of an integer, as uint8.
 
     Raises:
@@ -259,7 +260,7 @@ def bitwise_count(x: Any) -> Variable:
     return cast_variable(v, "uint8")
 
 
-def isneginf(x: Any) -> Variable:
+def isneginf(x: TensorLike) -> Variable:
     """Whether an element is minus infinity.
 
     Raises:
@@ -270,7 +271,7 @@ def isneginf(x: Any) -> Variable:
     return _is_infinity("isneginf", x, -np.inf)
 
 
-def isposinf(x: Any) -> Variable:
+def isposinf(x: TensorLike) -> Variable:
     """Whether an element is plus infinity.
 
     Raises:
@@ -288,7 +289,7 @@ def _is_infinity(what: str, x: Any, value: float) -> Variable:
     return logical_and(isinf(x), less(x, 0) if value < 0 else greater(x, 0))
 
 
-def isreal(x: Any) -> Variable:
+def isreal(x: TensorLike) -> Variable:
     """Whether the imaginary part of an element is 0.
 
     Source:
@@ -297,7 +298,7 @@ def isreal(x: Any) -> Variable:
     return equal(imag(as_variable(x)), 0)
 
 
-def iscomplex(x: Any) -> Variable:
+def iscomplex(x: TensorLike) -> Variable:
     """Whether the imaginary part of an element differs from 0.
 
     Source:
@@ -306,7 +307,7 @@ def iscomplex(x: Any) -> Variable:
     return logical_not(isreal(x))
 
 
-def sort_complex(x: Any) -> Variable:
+def sort_complex(x: TensorLike) -> Variable:
     """The elements in ascending order along the last axis, by real and then by imaginary parts, as complex numbers.
 
     Dtypes:
@@ -321,7 +322,7 @@ def sort_complex(x: Any) -> Variable:
     return cast_variable(y, "complex64" if dtype in ("int8", "uint8", "int16", "uint16", "float32") else "complex128")
 
 
-def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Variable:
+def unwrap(p: TensorLike, discont: Any = None, axis: int = -1, *, period: TensorLike = 2 * math.pi) -> Variable:
     """Angles along an axis with multiples of the period added, so that no step is larger than half of it.
 
     Args:

@@ -31,6 +31,7 @@ from tg.variables.conversion import as_variable, weak_variable, weakly_cast
 
 if TYPE_CHECKING:
     from tg.types.choices import PadMode
+    from tg.variables.like import TensorLike
 
 MODES: Final = {
     "constant": "constant_values",
@@ -48,7 +49,7 @@ MODES: Final = {
 VALUED: Final = {"constant": "constant_values", "linear_ramp": "end_values"}
 
 
-def pad(x: Any, pad_width: Any, mode: PadMode = "constant", **options: Any) -> Variable:
+def pad(x: TensorLike, pad_width: Any, mode: PadMode = "constant", **options: Any) -> Variable:
     """Entries added before and after each axis.
 
     Args:
@@ -88,7 +89,7 @@ def pad(x: Any, pad_width: Any, mode: PadMode = "constant", **options: Any) -> V
     for axis, (pair, end) in enumerate(zip(widths, ends, strict=True)):
         if pair != (0, 0):
             x = _padded(x, axis - ndim, pair, mode, end, options)
-    return x  # type: ignore[no-any-return]
+    return x
 
 
 def _pairs(value: Any, ndim: int, what: str) -> list[tuple[Any, Any]]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.types.choices import IndexMode, Order, PutMode
+    from tg.variables.like import ShapeLike, TensorLike
 
 COMBINERS = {"set": None, "add": add, "multiply": multiply, "min": minimum, "max": maximum}
 
@@ -45,7 +46,9 @@ def _rows(x: Variable, indices: Any, k: int, mode: str, what: str) -> list[Varia
     return [broadcast_to(v, shape) for v in positions]
 
 
-def take_along_axis(x: Any, indices: Any, axis: int | None = -1, *, mode: IndexMode = "raise") -> Variable:
+def take_along_axis(
+    x: TensorLike, indices: TensorLike, axis: int | None = -1, *, mode: IndexMode = "raise"
+) -> Variable:
     """The elements of x at one position along an axis for each place of `indices`.
 
     Shapes:
@@ -67,7 +70,13 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1, *, mode: IndexM
 
 
 def put_along_axis(
-    x: Any, indices: Any, values: Any, axis: int | None = -1, *, combine: PutMode = "set", mode: IndexMode = "raise"
+    x: TensorLike,
+    indices: TensorLike,
+    values: TensorLike,
+    axis: int | None = -1,
+    *,
+    combine: PutMode = "set",
+    mode: IndexMode = "raise",
 ) -> Variable:
     """A new array: x with values at one position along an axis for each place of `indices`.
 
@@ -93,7 +102,7 @@ def put_along_axis(
     return Scatter(tuple(range(-x.type.ndim, 0)), COMBINERS[combine])(x, v, *places)  # type: ignore[no-any-return]
 
 
-def choose(indices: Any, choices: Sequence[Any], *, mode: IndexMode = "raise") -> Variable:
+def choose(indices: TensorLike, choices: Sequence[Any], *, mode: IndexMode = "raise") -> Variable:
     """At each place the element of the array with the number that `indices` has there; all broadcast.
 
     Args:
@@ -139,7 +148,9 @@ def ravel_multi_index(
     return total  # type: ignore[no-any-return]
 
 
-def unravel_index(indices: Any, shape: Any, order: Order = "C", *, mode: IndexMode = "raise") -> tuple[Variable, ...]:
+def unravel_index(
+    indices: TensorLike, shape: ShapeLike, order: Order = "C", *, mode: IndexMode = "raise"
+) -> tuple[Variable, ...]:
     """Positions in C (or F) order in an array of a shape as one int64 index for each axis.
 
     Args:

@@ -5,7 +5,7 @@ Leading zeros stay, since lengths do not depend on values: a polynomial is as lo
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from tg.types.lengths import add as add_lengths
 from tg.types.lengths import maximum
 from tg.types.lengths import subtract as subtract_lengths
 from tg.variables.conversion import as_variable, known_integer, promoted
+
+if TYPE_CHECKING:
+    from tg.variables.like import TensorLike
 
 
 def _coefficients(what: str, p: Any) -> Variable:
@@ -66,7 +69,7 @@ def _aligned(what: str, a: Any, b: Any) -> tuple[Variable, Variable]:
     return filled[0], filled[1]
 
 
-def polyadd(a1: Any, a2: Any) -> Variable:
+def polyadd(a1: TensorLike, a2: TensorLike) -> Variable:
     """The sum of two polynomials.
 
     Source:
@@ -75,7 +78,7 @@ def polyadd(a1: Any, a2: Any) -> Variable:
     return add(*_aligned("polyadd", a1, a2))
 
 
-def polysub(a1: Any, a2: Any) -> Variable:
+def polysub(a1: TensorLike, a2: TensorLike) -> Variable:
     """The difference of two polynomials.
 
     Source:
@@ -84,7 +87,7 @@ def polysub(a1: Any, a2: Any) -> Variable:
     return subtract(*_aligned("polysub", a1, a2))
 
 
-def polymul(a1: Any, a2: Any) -> Variable:
+def polymul(a1: TensorLike, a2: TensorLike) -> Variable:
     """The product of two polynomials.
 
     Shapes:
@@ -101,7 +104,7 @@ def polymul(a1: Any, a2: Any) -> Variable:
     return y
 
 
-def polyder(p: Any, m: int = 1) -> Variable:
+def polyder(p: TensorLike, m: int = 1) -> Variable:
     """The m-th derivative of a polynomial.
 
     Shapes:
@@ -132,7 +135,7 @@ def _order(what: str, m: Any) -> int:
     return m
 
 
-def polyint(p: Any, m: int = 1, k: Any = None) -> Variable:
+def polyint(p: TensorLike, m: int = 1, k: Any = None) -> Variable:
     """The m-th antiderivative of a polynomial.
 
     Args:
@@ -158,7 +161,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Variable:
     return y
 
 
-def polydiv(u: Any, v: Any) -> tuple[Variable, Variable]:
+def polydiv(u: Any, v: TensorLike) -> tuple[Variable, Variable]:
     """The quotient and the remainder of two polynomials.
 
     Shapes:
@@ -204,7 +207,7 @@ def poly(seq_of_zeros: Any) -> Variable:
     return real(p) if of_real_matrix else p
 
 
-def roots(p: Any) -> Variable:
+def roots(p: TensorLike) -> Variable:
     """The roots of a polynomial: the eigenvalues of its companion matrix, complex.
 
     Shapes:
@@ -234,7 +237,13 @@ class PolyfitResult(NamedTuple):
 
 
 def polyfit(
-    x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: bool | str = False
+    x: TensorLike,
+    y: TensorLike,
+    deg: int,
+    rcond: Any = None,
+    full: bool = False,
+    w: TensorLike | None = None,
+    cov: bool | str = False,
 ) -> Any:
     """The coefficients of the polynomial of a degree that fits points best, by least squares.
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.choices import QuantileMethod
+    from tg.variables.like import Integers, TensorLike
 
 OFFSETS: Final = {  # of Hyndman and Fan's continuous definitions: how far the first and the last element stand inside
     "interpolated_inverted_cdf": (0.0, 1.0),
@@ -76,7 +77,13 @@ ROUNDED: Final[dict[str, Callable[[Variable], Variable]]] = {"lower": _floor, "h
 
 
 def quantile(
-    x: Any, q: Any, axis: Any = None, method: QuantileMethod = "linear", keepdims: bool = False, *, weights: Any = None
+    x: TensorLike,
+    q: TensorLike,
+    axis: Integers | None = None,
+    method: QuantileMethod = "linear",
+    keepdims: bool = False,
+    *,
+    weights: TensorLike | None = None,
 ) -> Variable:
     """The value below which a share q of the elements over axes (all by default) lies.
 
@@ -102,7 +109,13 @@ def quantile(
 
 
 def percentile(
-    x: Any, q: Any, axis: Any = None, method: QuantileMethod = "linear", keepdims: bool = False, *, weights: Any = None
+    x: TensorLike,
+    q: TensorLike,
+    axis: Integers | None = None,
+    method: QuantileMethod = "linear",
+    keepdims: bool = False,
+    *,
+    weights: TensorLike | None = None,
 ) -> Variable:
     """The value below which q percent of the elements over axes (all by default) lie.
 
@@ -115,7 +128,7 @@ def percentile(
     return _quantile("percentile", x, q, axis, method, keepdims, 100.0, weights)
 
 
-def median(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+def median(x: TensorLike, axis: Integers | None = None, keepdims: bool = False) -> Variable:
     """The middle element over axes (all by default), the mean of two where the number is even; NaN for no elements.
 
     Source:
@@ -125,7 +138,13 @@ def median(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
 
 
 def nanquantile(
-    x: Any, q: Any, axis: Any = None, method: QuantileMethod = "linear", keepdims: bool = False, *, weights: Any = None
+    x: TensorLike,
+    q: TensorLike,
+    axis: Integers | None = None,
+    method: QuantileMethod = "linear",
+    keepdims: bool = False,
+    *,
+    weights: TensorLike | None = None,
 ) -> Variable:
     """The value below which a share q of the elements that are not NaN lies; NaN if there are none.
 
@@ -138,7 +157,13 @@ def nanquantile(
 
 
 def nanpercentile(
-    x: Any, q: Any, axis: Any = None, method: QuantileMethod = "linear", keepdims: bool = False, *, weights: Any = None
+    x: TensorLike,
+    q: TensorLike,
+    axis: Integers | None = None,
+    method: QuantileMethod = "linear",
+    keepdims: bool = False,
+    *,
+    weights: TensorLike | None = None,
 ) -> Variable:
     """The value below which q percent of the elements that are not NaN lie; NaN if there are none.
 
@@ -150,7 +175,7 @@ def nanpercentile(
     return _quantile("nanpercentile", x, q, axis, method, keepdims, 100.0, weights, of_present=True)
 
 
-def nanmedian(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+def nanmedian(x: TensorLike, axis: Integers | None = None, keepdims: bool = False) -> Variable:
     """The middle one of the elements that are not NaN over axes (all by default); NaN if there are none.
 
     Source:

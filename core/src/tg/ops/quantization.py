@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.types.choices import LevelDtype
     from tg.types.lengths import Length
+    from tg.variables.like import TensorLike
 
 
 class Levels(NamedTuple):
@@ -245,9 +246,9 @@ def _less(level: Variable, zero: Sequence[Variable]) -> Variable:
 
 
 def quantize(
-    x: Any,
-    scale: Any,
-    zero_point: Any = None,
+    x: TensorLike,
+    scale: TensorLike,
+    zero_point: TensorLike | None = None,
     dtype: LevelDtype = "int8",
     axis: Any = None,
     *,
@@ -279,7 +280,13 @@ def quantize(
 
 
 def dequantize(
-    q: Any, scale: Any, zero_point: Any = None, axis: Any = None, *, dtype: object = None, block: int | None = None
+    q: TensorLike,
+    scale: TensorLike,
+    zero_point: TensorLike | None = None,
+    axis: Any = None,
+    *,
+    dtype: object = None,
+    block: int | None = None,
 ) -> Variable:
     """The numbers that levels stand for: (q - zero_point) * scale.
 
@@ -314,9 +321,9 @@ def dequantize(
 
 
 def fake_quantize(
-    x: Any,
-    scale: Any,
-    zero_point: Any = None,
+    x: TensorLike,
+    scale: TensorLike,
+    zero_point: TensorLike | None = None,
     dtype: LevelDtype = "int8",
     axis: Any = None,
     *,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.types.lengths import Length
+    from tg.variables.like import TensorLike
 
 
 @final
@@ -35,7 +36,7 @@ class Until:
         self.condition = as_variable(condition)
 
 
-def until(condition: Any) -> Until:
+def until(condition: TensorLike) -> Until:
     """The condition that ends a `tg.recurrence`, beside what its function gives; the step's own results are kept."""
     return Until(condition)
 

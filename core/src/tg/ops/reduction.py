@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tg.ops.elementwise.record import ElementwiseFunction
+    from tg.variables.like import Integers, TensorLike
 
     Array = np.ndarray[Any, Any]
 
@@ -293,7 +294,13 @@ def sum(
 
 
 def prod(
-    x: Any, axis: Any = None, dtype: object = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
+    x: TensorLike,
+    axis: Integers | None = None,
+    dtype: object = None,
+    *,
+    keepdims: bool = False,
+    initial: TensorLike | None = None,
+    where: TensorLike | None = None,
 ) -> Variable:
     """The product over axes (all by default).
 
@@ -309,7 +316,14 @@ def prod(
     return reduced(PRODUCT, x, axis, dtype=kind, keepdims=keepdims, initial=initial, where=where)
 
 
-def max(x: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Variable:
+def max(
+    x: TensorLike,
+    axis: Integers | None = None,
+    *,
+    keepdims: bool = False,
+    initial: TensorLike | None = None,
+    where: TensorLike | None = None,
+) -> Variable:
     """The largest element over axes (all by default); NaN if there is one. Ties share the derivative.
 
     Args:
@@ -323,7 +337,14 @@ def max(x: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None
     return reduced(LARGEST, x, axis, keepdims=keepdims, initial=initial, where=where)
 
 
-def min(x: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Variable:
+def min(
+    x: TensorLike,
+    axis: Integers | None = None,
+    *,
+    keepdims: bool = False,
+    initial: TensorLike | None = None,
+    where: TensorLike | None = None,
+) -> Variable:
     """The least element over axes (all by default); NaN if there is one. Ties share the derivative.
 
     Args:
@@ -337,7 +358,7 @@ def min(x: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None
     return reduced(LEAST, x, axis, keepdims=keepdims, initial=initial, where=where)
 
 
-def ptp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
+def ptp(x: TensorLike, axis: Integers | None = None, *, keepdims: bool = False) -> Variable:
     """The difference of the largest and the least element over axes (all by default).
 
     Raises:
@@ -366,7 +387,7 @@ def any(x: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) 
     return reduced(ANY, x, axis, keepdims=keepdims, where=where)
 
 
-def count_nonzero(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
+def count_nonzero(x: TensorLike, axis: Integers | None = None, *, keepdims: bool = False) -> Variable:
     """Number of elements over axes (all by default) that differ from 0, as int64.
 
     Source:
@@ -385,7 +406,7 @@ def _arg(fn: ElementwiseFunction, x: Any, axis: Any, keepdims: bool, what: str) 
     return expand_dims_at(y, (k,)) if keepdims else y
 
 
-def argmax(x: Any, axis: int | None = None, *, keepdims: bool = False) -> Variable:
+def argmax(x: TensorLike, axis: int | None = None, *, keepdims: bool = False) -> Variable:
     """The position of the first maximum along an axis, or in C order; of the first NaN if there is one.
 
     Raises:
@@ -396,7 +417,7 @@ def argmax(x: Any, axis: int | None = None, *, keepdims: bool = False) -> Variab
     return _arg(maximum, x, axis, keepdims, "argmax")
 
 
-def argmin(x: Any, axis: int | None = None, *, keepdims: bool = False) -> Variable:
+def argmin(x: TensorLike, axis: int | None = None, *, keepdims: bool = False) -> Variable:
     """The position of the first minimum along an axis, or in C order; of the first NaN if there is one.
 
     Raises:

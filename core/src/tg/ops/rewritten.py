@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.choices import Casting, IndexMode
+    from tg.variables.like import TensorLike
 
 
 def _repeated(values: Variable, places: Variable) -> Variable:
@@ -38,7 +39,7 @@ def _repeated(values: Variable, places: Variable) -> Variable:
     return take(values, remainder(places, count), mode="promise")
 
 
-def put(x: Any, ind: Any, v: Any, mode: IndexMode = "raise") -> Variable:
+def put(x: TensorLike, ind: Any, v: TensorLike, mode: IndexMode = "raise") -> Variable:
     """A new array: x with values at places in C order, repeated if there are fewer than places.
 
     Args:
@@ -53,12 +54,12 @@ def put(x: Any, ind: Any, v: Any, mode: IndexMode = "raise") -> Variable:
     values, places = ravel(value_like(x, v)), ravel(as_variable(ind, "int64") if isinstance(ind, list) else ind)
     flat = ravel(x)
     if values.type.shape[0] == 0:
-        return x  # type: ignore[no-any-return]
+        return x
     repeated = _repeated(values, iota(places.shape[0]))
     return reshape(Scatter((-1,))(flat, repeated, wrap_index(places, flat.shape[0], mode)), x.shape)
 
 
-def place(x: Any, mask: Any, vals: Any) -> Variable:
+def place(x: TensorLike, mask: TensorLike, vals: Any) -> Variable:
     """A new array: x with values where a mask holds, one after the other, repeated if there are fewer.
 
     Raises:
@@ -73,7 +74,7 @@ def place(x: Any, mask: Any, vals: Any) -> Variable:
     return choose(chosen, reshape(new, x.shape), x)
 
 
-def putmask(x: Any, mask: Any, values: Any) -> Variable:
+def putmask(x: TensorLike, mask: TensorLike, values: TensorLike) -> Variable:
     """A new array: x with the values at the same places in C order where a mask holds, repeated if there are fewer.
 
     Raises:
@@ -86,7 +87,7 @@ def putmask(x: Any, mask: Any, values: Any) -> Variable:
     return choose(broadcast_to(as_condition(mask), x.shape), reshape(new, x.shape), x)
 
 
-def copyto(dst: Any, src: Any, casting: Casting = "same_kind", where: Any = True) -> Variable:
+def copyto(dst: Any, src: Any, casting: Casting = "same_kind", where: TensorLike = True) -> Variable:
     """A new array: `dst` with the elements of `src`, which broadcasts, where a mask holds.
 
     Args:
@@ -108,7 +109,7 @@ def copyto(dst: Any, src: Any, casting: Casting = "same_kind", where: Any = True
     return choose(broadcast_to(as_condition(where), dst.shape), broadcast_to(new, dst.shape), dst)
 
 
-def resize(x: Any, new_shape: Any) -> Variable:
+def resize(x: TensorLike, new_shape: Any) -> Variable:
     """The elements in C order under a new shape, repeated if it has more; zeros of no elements.
 
     Source:
@@ -162,7 +163,7 @@ def _joined(arrays: Any, depth: int, rank: int) -> Variable:
     return concatenate([_joined(v, depth - 1, rank) for v in arrays], -depth)
 
 
-def rollaxis(x: Any, axis: int, start: int = 0) -> Variable:
+def rollaxis(x: TensorLike, axis: int, start: int = 0) -> Variable:
     """An axis moved in front of another, or to the end.
 
     Source:
@@ -177,7 +178,7 @@ def rollaxis(x: Any, axis: int, start: int = 0) -> Variable:
     return moveaxis(x, k, place - 1 if k < place else place)
 
 
-def apply_over_axes(func: Callable[..., Any], x: Any, axes: Any) -> Variable:
+def apply_over_axes(func: Callable[..., Any], x: TensorLike, axes: Any) -> Variable:
     """The result of a reduction over each of several axes in turn, which stay with length 1 if it drops them.
 
     Args:
@@ -195,10 +196,10 @@ def apply_over_axes(func: Callable[..., Any], x: Any, axes: Any) -> Variable:
         x = expand_dims_at(y, (k,)) if y.type.ndim == rank - 1 else y
         if x.type.ndim != rank:
             raise InputError(message(f"apply_over_axes: found {y.type} of {rank} axes, needed as many, or one less"))
-    return x  # type: ignore[no-any-return]
+    return x
 
 
-def vdot(x: Any, y: Any) -> Variable:
+def vdot(x: TensorLike, y: TensorLike) -> Variable:
     """The sum of the products of all elements, those of x conjugated.
 
     Raises:
@@ -209,7 +210,9 @@ def vdot(x: Any, y: Any) -> Variable:
     return vecdot(ravel(as_variable(x)), ravel(as_variable(y)))
 
 
-def cross(x: Any, y: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Variable:
+def cross(
+    x: TensorLike, y: TensorLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Variable:
     """The cross products of vectors of three elements; the other axes broadcast.
 
     Args:
@@ -225,7 +228,7 @@ def cross(x: Any, y: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     return moveaxis(cross_products(moveaxis(as_variable(x), a, -1), y), -1, c)
 
 
-def array_equiv(x: Any, y: Any) -> Variable:
+def array_equiv(x: TensorLike, y: TensorLike) -> Variable:
     """Whether all elements are equal where one array is repeated to the shape of the other; False if it cannot be.
 
     Source:

@@ -6,7 +6,7 @@ Everything here is written with `Nonzero`, or, where there is a size, with a run
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tg.errors import ShapeError, message
 from tg.graph.nodes import Variable, as_size_variable, size_value
@@ -27,6 +27,11 @@ from tg.types.dtypes import is_inexact
 from tg.types.lengths import add as add_lengths
 from tg.types.lengths import same
 from tg.variables.conversion import as_variable, axis_from_end, promoted
+
+if TYPE_CHECKING:
+    from typing import SupportsIndex
+
+    from tg.variables.like import TensorLike
 
 
 def as_condition(x: Any) -> Variable:
@@ -61,7 +66,7 @@ def _or_fill(selection: Found, values: Variable, fill: Any) -> Variable:
     return where(selection.real, values, as_variable(fill, values.type.dtype))
 
 
-def nonzero(x: Any, *, size: Any = None, fill_value: Any = 0) -> tuple[Variable, ...]:
+def nonzero(x: TensorLike, *, size: SupportsIndex | None = None, fill_value: TensorLike = 0) -> tuple[Variable, ...]:
     """The positions of the elements that are not 0, in C order: one int64 vector for each axis.
 
     Args:
@@ -90,7 +95,7 @@ def nonzero(x: Any, *, size: Any = None, fill_value: Any = 0) -> tuple[Variable,
     )
 
 
-def flatnonzero(x: Any, *, size: Any = None, fill_value: Any = 0) -> Variable:
+def flatnonzero(x: TensorLike, *, size: SupportsIndex | None = None, fill_value: TensorLike = 0) -> Variable:
     """The positions in C order of the elements that are not 0; `size` as for `nonzero`.
 
     Source:
@@ -100,7 +105,7 @@ def flatnonzero(x: Any, *, size: Any = None, fill_value: Any = 0) -> Variable:
     return _or_fill(selection, selection.positions, fill_value)
 
 
-def argwhere(x: Any, *, size: Any = None, fill_value: Any = 0) -> Variable:
+def argwhere(x: TensorLike, *, size: SupportsIndex | None = None, fill_value: TensorLike = 0) -> Variable:
     """The positions of the elements that are not 0, one row for each; `size` as for `nonzero`.
 
     Shapes:
@@ -111,7 +116,14 @@ def argwhere(x: Any, *, size: Any = None, fill_value: Any = 0) -> Variable:
     return stack(nonzero(x, size=size, fill_value=fill_value), 1)
 
 
-def compress(condition: Any, x: Any, axis: int | None = None, *, size: Any = None, fill_value: Any = 0) -> Variable:
+def compress(
+    condition: TensorLike,
+    x: TensorLike,
+    axis: int | None = None,
+    *,
+    size: SupportsIndex | None = None,
+    fill_value: TensorLike = 0,
+) -> Variable:
     """The entries of x along an axis (or in C order) where a vector of conditions holds; `size` as for `nonzero`.
 
     Raises:
@@ -136,7 +148,9 @@ def compress(condition: Any, x: Any, axis: int | None = None, *, size: Any = Non
     return where(real, y, as_variable(fill_value, y.type.dtype))
 
 
-def extract(condition: Any, x: Any, *, size: Any = None, fill_value: Any = 0) -> Variable:
+def extract(
+    condition: TensorLike, x: TensorLike, *, size: SupportsIndex | None = None, fill_value: TensorLike = 0
+) -> Variable:
     """The elements of x, in C order, where a condition of the same number of elements holds; `size` as for `nonzero`.
 
     Source:
@@ -146,7 +160,7 @@ def extract(condition: Any, x: Any, *, size: Any = None, fill_value: Any = 0) ->
 
 
 def unique(
-    x: Any,
+    x: TensorLike,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -154,8 +168,8 @@ def unique(
     *,
     equal_nan: bool = True,
     sorted: bool = True,
-    size: Any = None,
-    fill_value: Any = None,
+    size: SupportsIndex | None = None,
+    fill_value: TensorLike | None = None,
 ) -> Any:
     """The distinct elements of x in ascending order; NaNs come last, and count as one unless `equal_nan` is False.
 
@@ -235,7 +249,7 @@ def _lexicographic(entries: Variable) -> Variable:
     return lexsort([keys[:, j] for j in reversed(range(int(keys.shape[1])))])
 
 
-def unique_values(x: Any) -> Variable:
+def unique_values(x: TensorLike) -> Variable:
     """The distinct elements of x in ascending order; a NaN differs from all others."""
     return unique(x, equal_nan=False)  # type: ignore[no-any-return]
 
@@ -263,17 +277,17 @@ class UniqueAllResult(NamedTuple):
     counts: Any
 
 
-def unique_counts(x: Any) -> UniqueCountsResult:
+def unique_counts(x: TensorLike) -> UniqueCountsResult:
     """The distinct elements of x, and how often each occurs; a NaN differs from all others."""
     return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
 
 
-def unique_inverse(x: Any) -> UniqueInverseResult:
+def unique_inverse(x: TensorLike) -> UniqueInverseResult:
     """The distinct elements of x, and which of them each element is; a NaN differs from all others."""
     return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
 
 
-def unique_all(x: Any) -> UniqueAllResult:
+def unique_all(x: TensorLike) -> UniqueAllResult:
     """The distinct elements of x, where each occurs first, which of them each element is, and how often each occurs.
 
     A NaN differs from all others.
@@ -281,7 +295,7 @@ def unique_all(x: Any) -> UniqueAllResult:
     return UniqueAllResult(*unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False))
 
 
-def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Variable:
+def isin(element: TensorLike, test_elements: TensorLike, assume_unique: bool = False, invert: bool = False) -> Variable:
     """Whether each element is among the test elements; NaN never is.
 
     Args:

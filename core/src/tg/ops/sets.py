@@ -21,7 +21,10 @@ from tg.types.dtypes import is_inexact
 from tg.variables.conversion import as_variable, promoted
 
 if TYPE_CHECKING:
+    from typing import SupportsIndex
+
     from tg.graph.nodes import Variable
+    from tg.variables.like import TensorLike
 
 
 def _vectors(x: Any, y: Any) -> tuple[Variable, Variable]:
@@ -40,7 +43,9 @@ def _first(ordered: Variable) -> Variable:
     return logical_or(equal(number, 0), differs)
 
 
-def union1d(x: Any, y: Any, *, size: Any = None, fill_value: Any = None) -> Variable:
+def union1d(
+    x: TensorLike, y: TensorLike, *, size: SupportsIndex | None = None, fill_value: TensorLike | None = None
+) -> Variable:
     """The elements of either array, each once and in ascending order.
 
     Args:
@@ -52,7 +57,13 @@ def union1d(x: Any, y: Any, *, size: Any = None, fill_value: Any = None) -> Vari
 
 
 def intersect1d(
-    x: Any, y: Any, assume_unique: bool = False, return_indices: bool = False, *, size: Any = None, fill_value: Any = 0
+    x: TensorLike,
+    y: TensorLike,
+    assume_unique: bool = False,
+    return_indices: bool = False,
+    *,
+    size: SupportsIndex | None = None,
+    fill_value: TensorLike = 0,
 ) -> Any:
     """The elements that both arrays have, each once and in ascending order.
 
@@ -75,7 +86,14 @@ def intersect1d(
     return compress(common, first), compress(common, at), compress(isin(second, a), place)
 
 
-def setdiff1d(x: Any, y: Any, assume_unique: bool = False, *, size: Any = None, fill_value: Any = 0) -> Variable:
+def setdiff1d(
+    x: TensorLike,
+    y: TensorLike,
+    assume_unique: bool = False,
+    *,
+    size: SupportsIndex | None = None,
+    fill_value: TensorLike = 0,
+) -> Variable:
     """The elements of x that y does not have, each once and in ascending order.
 
     Args:
@@ -93,7 +111,14 @@ def setdiff1d(x: Any, y: Any, assume_unique: bool = False, *, size: Any = None, 
     return compress(stays, ordered, size=size, fill_value=fill_value)
 
 
-def setxor1d(x: Any, y: Any, assume_unique: bool = False, *, size: Any = None, fill_value: Any = 0) -> Variable:
+def setxor1d(
+    x: TensorLike,
+    y: TensorLike,
+    assume_unique: bool = False,
+    *,
+    size: SupportsIndex | None = None,
+    fill_value: TensorLike = 0,
+) -> Variable:
     """The elements that one of both arrays has, each once and in ascending order.
 
     Args:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from tg.types.choices import Order
     from tg.types.tensor_type import TensorType
+    from tg.variables.like import Integers, ShapeLike, TensorLike
 
     Array = np.ndarray[Any, Any]
 
@@ -53,7 +54,7 @@ def axis_length(x: Variable, axis: int) -> Variable:
     return as_size_variable(n) if isinstance(n, int) else AxisLength(axis)(x)
 
 
-def specify_shape(x: Any, shape: Any, what: str = "specify_shape") -> Variable:
+def specify_shape(x: TensorLike, shape: Any, what: str = "specify_shape") -> Variable:
     """x, of which it is made sure that it has a shape; None stands for any length.
 
     Raises:
@@ -70,7 +71,7 @@ def specify_shape(x: Any, shape: Any, what: str = "specify_shape") -> Variable:
     field, sizes = split_sizes([own if n is None else n for own, n in zip(x.shape, wanted, strict=True)])
     lengths = merge_sizes(field, [size_value(v) for v in sizes])
     if all(same(a, b) for a, b in zip(x.shape, lengths, strict=True)):
-        return x  # type: ignore[no-any-return]
+        return x
     return SpecifyShape(field, what)(x, *sizes)  # type: ignore[no-any-return]
 
 
@@ -136,7 +137,7 @@ class Named(Op):
         return tuple(cotangents)
 
 
-def named(x: Any, name: str) -> Variable:
+def named(x: TensorLike, name: str) -> Variable:
     """The expression x under a name, which texts, generated code and errors show.
 
     Raises:
@@ -149,7 +150,7 @@ def named(x: Any, name: str) -> Variable:
     return expression
 
 
-def reshape(x: Any, shape: Any, order: Order = "C", *, copy: bool | None = None) -> Variable:
+def reshape(x: TensorLike, shape: ShapeLike, order: Order = "C", *, copy: bool | None = None) -> Variable:
     """The elements of x in C order (or with order "F" the first axis fastest) under another shape.
 
     Args:
@@ -177,7 +178,7 @@ def reshape(x: Any, shape: Any, order: Order = "C", *, copy: bool | None = None)
         wanted[free[0]] = _remaining(x, rest)
     field, sizes = split_sizes(wanted)
     if not sizes and field == x.type.shape:
-        return x  # type: ignore[no-any-return]
+        return x
     return Reshape(field)(x, *sizes)  # type: ignore[no-any-return]
 
 
@@ -191,7 +192,7 @@ def _remaining(x: Variable, rest: Sequence[Any]) -> int | Length:
     return whole_quotient(total, part)
 
 
-def ravel(x: Any, order: Order = "C") -> Variable:
+def ravel(x: TensorLike, order: Order = "C") -> Variable:
     """The elements of x along one axis, in C order, or with order "F" the first axis fastest.
 
     Source:
@@ -203,7 +204,7 @@ def ravel(x: Any, order: Order = "C") -> Variable:
     return reshape(x, (-1,), order) if as_variable(x).type.ndim != 1 else as_variable(x)
 
 
-def transpose(x: Any, axes: Any = None) -> Variable:
+def transpose(x: TensorLike, axes: Any = None) -> Variable:
     """The axes of x permuted, reversed if `axes` is None.
 
     Raises:
@@ -219,11 +220,11 @@ def transpose(x: Any, axes: Any = None) -> Variable:
     if sorted(order) != list(range(-ndim, 0)):
         raise ShapeError(message(f"transpose: found axes {axes}, needed a permutation of {ndim} axes"))
     if order == tuple(range(-ndim, 0)):
-        return x  # type: ignore[no-any-return]
+        return x
     return Transpose(order)(x)  # type: ignore[no-any-return]
 
 
-def matrix_transpose(x: Any) -> Variable:
+def matrix_transpose(x: TensorLike) -> Variable:
     """The last two axes of x swapped."""
     x = as_variable(x)
     if x.type.ndim < 2:
@@ -231,7 +232,7 @@ def matrix_transpose(x: Any) -> Variable:
     return Transpose((-1, -2))(x)  # type: ignore[no-any-return]
 
 
-def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
+def swapaxes(x: TensorLike, axis1: int, axis2: int) -> Variable:
     """Two axes of x swapped."""
     x = as_variable(x)
     order = list(range(-x.type.ndim, 0))
@@ -240,7 +241,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
     return transpose(x, order)
 
 
-def moveaxis(x: Any, source: Any, destination: Any) -> Variable:
+def moveaxis(x: TensorLike, source: Any, destination: Any) -> Variable:
     """Axes of x moved to other places, the others staying in order.
 
     Args:
@@ -272,7 +273,7 @@ def expand_dims_at(x: Variable, axes: tuple[int, ...]) -> Variable:
     return ExpandDims(axes)(x)  # type: ignore[no-any-return]
 
 
-def expand_dims(x: Any, axis: Any) -> Variable:
+def expand_dims(x: TensorLike, axis: Any) -> Variable:
     """Axes of length 1 inserted so that they stand at `axis` of the result.
 
     Source:
@@ -283,7 +284,7 @@ def expand_dims(x: Any, axis: Any) -> Variable:
     return expand_dims_at(x, axes_from_end(axis, x.type.ndim + count, "expand_dims", "the result"))
 
 
-def squeeze(x: Any, axis: Any = None) -> Variable:
+def squeeze(x: TensorLike, axis: Integers | None = None) -> Variable:
     """The axes of length 1 dropped: those named, or all that are known to be 1.
 
     Raises:
@@ -296,10 +297,10 @@ def squeeze(x: Any, axis: Any = None) -> Variable:
         axes = tuple(k - x.type.ndim for k, n in enumerate(x.type.shape) if n == 1)
     else:
         axes = axes_from_end(axis, x.type.ndim, "squeeze")
-    return Squeeze(axes)(x) if axes else x  # type: ignore[no-any-return]
+    return Squeeze(axes)(x) if axes else x
 
 
-def broadcast_to(x: Any, shape: Any) -> Variable:
+def broadcast_to(x: TensorLike, shape: ShapeLike) -> Variable:
     """The array repeated to a shape.
 
     Raises:
@@ -312,7 +313,7 @@ def broadcast_to(x: Any, shape: Any) -> Variable:
     field, sizes = split_sizes(wanted)
     lengths = merge_sizes(field, [size_value(v) for v in sizes])
     if len(lengths) == x.type.ndim and all(same(a, b) for a, b in zip(x.shape, lengths, strict=True)):
-        return x  # type: ignore[no-any-return]
+        return x
     return BroadcastTo(field)(x, *sizes)  # type: ignore[no-any-return]
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tg.types.lengths import Length
     from tg.types.mesh import Names
     from tg.types.tensor_type import TensorType
+    from tg.variables.like import TensorLike
 
     Array = np.ndarray[Any, Any]
 
@@ -184,7 +185,7 @@ def lay_alike(graph: FunctionGraph, updates: Iterable[tuple[int, int]]) -> None:
 HINT = "None in place of the name leaves the axis whole; tg.pad makes it longer"
 
 
-def shard(x: Any, *names: Names) -> Variable:
+def shard(x: TensorLike, *names: Names) -> Variable:
     """x, split over axes of the mesh that a program is compiled for: a part of it on each device.
 
     It is x itself: on one device, and on every backend without `mesh=`, it costs nothing. With
@@ -245,7 +246,7 @@ class PipelineStage(OfLayout):
         return ""
 
 
-def stage(number: int, x: Any) -> Variable:
+def stage(number: int, x: TensorLike) -> Variable:
     """x, with which a stage of a pipeline begins: what is computed of it from here on belongs to the stage.
 
     It is x itself wherever a program is not made by `tg.pipeline`. Stages are counted from 0, which is all that comes

@@ -12,6 +12,7 @@ from tg.types.lengths import add, floor_divide, maximum, minimum, multiply, subt
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.types.choices import ConvolutionMode
+    from tg.variables.like import TensorLike
 
 
 def _products(what: str, a: Any, v: Any, mode: str, *, turned: bool) -> Variable:
@@ -36,7 +37,7 @@ def _products(what: str, a: Any, v: Any, mode: str, *, turned: bool) -> Variable
     return in_dtype(direct(x, w, [part], turned=turned), dtype)
 
 
-def convolve(a: Any, v: Any, mode: ConvolutionMode = "full") -> Variable:
+def convolve(a: TensorLike, v: TensorLike, mode: ConvolutionMode = "full") -> Variable:
     """The convolution of two vectors: y[j] is the sum over k of a[j - k] v[k].
 
     Args:
@@ -58,7 +59,7 @@ def convolve(a: Any, v: Any, mode: ConvolutionMode = "full") -> Variable:
     return _products("convolve", a, v, mode, turned=True)
 
 
-def correlate(a: Any, v: Any, mode: ConvolutionMode = "valid") -> Variable:
+def correlate(a: TensorLike, v: TensorLike, mode: ConvolutionMode = "valid") -> Variable:
     """The correlation of two vectors: y[j] is the sum over k of a[j + k] times the conjugate of v[k].
 
     Shapes, Raises:

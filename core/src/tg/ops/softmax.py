@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.tensor_type import TensorType
+    from tg.variables.like import Integers, TensorLike
 
     Times = Callable[[Variable, Variable], Variable | None]
 
@@ -283,7 +284,7 @@ class LogSoftmax(Op):
         return (where(most, negative(rest), dx),)
 
 
-def logsumexp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
+def logsumexp(x: TensorLike, axis: Integers | None = None, *, keepdims: bool = False) -> Variable:
     """log(sum(exp(x))) over axes (all by default) without overflow; -inf where all elements are.
 
     Source:
@@ -296,7 +297,7 @@ def logsumexp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
 
 
 @explained
-def softmax(x: Any, axis: Any = -1) -> Variable:
+def softmax(x: TensorLike, axis: Integers = -1) -> Variable:
     """exp(x) / sum(exp(x)) along an axis, or over several (None: all of them), without overflow.
 
     Source:
@@ -317,7 +318,7 @@ def softmax(x: Any, axis: Any = -1) -> Variable:
 
 
 @explained
-def log_softmax(x: Any, axis: Any = -1) -> Variable:
+def log_softmax(x: TensorLike, axis: Integers = -1) -> Variable:
     """log(softmax(x)) along an axis, or over several (None: all of them), without overflow.
 
     Source:

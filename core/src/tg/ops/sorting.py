@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.choices import Side
+    from tg.variables.like import TensorLike
 
     Array = np.ndarray[Any, Any]
 
@@ -185,7 +186,13 @@ class SearchSorted(Op):
 
 
 def argsort(
-    x: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: bool = False
+    x: TensorLike,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: bool = False,
 ) -> Variable:
     """The positions that sort x along an axis, or in C order if `axis` is None: stable, NaN last.
 
@@ -203,7 +210,13 @@ def argsort(
 
 
 def sort(
-    x: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: bool = False
+    x: TensorLike,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: bool = False,
 ) -> Variable:
     """The elements in ascending order along an axis, or all in C order if `axis` is None: NaN last.
 
@@ -234,7 +247,7 @@ def _line(x: Any, axis: int | None, what: str) -> tuple[Variable, int]:
     return x, axis_from_end(axis, x.type.ndim, what)
 
 
-def partition(x: Any, kth: Any, axis: int | None = -1) -> Variable:
+def partition(x: TensorLike, kth: Any, axis: int | None = -1) -> Variable:
     """An order in which the elements before place `kth` are not larger than it, those behind not smaller: the sort.
 
     Raises:
@@ -255,7 +268,7 @@ def _need_places(what: str, x: Any, kth: Any, axis: int | None) -> None:
         raise ShapeError(message(f"{what}: kth: found {outside[0]}, needed a place on an axis of length {n}"))
 
 
-def argpartition(x: Any, kth: Any, axis: int | None = -1) -> Variable:
+def argpartition(x: TensorLike, kth: Any, axis: int | None = -1) -> Variable:
     """Positions that partition x at `kth`: those that sort it.
 
     Source:
@@ -265,7 +278,7 @@ def argpartition(x: Any, kth: Any, axis: int | None = -1) -> Variable:
     return argsort(x, axis)
 
 
-def topk(x: Any, k: Any, axis: int = -1, *, largest: bool = True) -> tuple[Variable, Variable]:
+def topk(x: TensorLike, k: Any, axis: int = -1, *, largest: bool = True) -> tuple[Variable, Variable]:
     """The k largest (or least) elements along an axis, the best first, and their positions; ties keep their order.
 
     NaN counts as the largest.
@@ -307,7 +320,7 @@ def lexsort(keys: Any, axis: int = -1) -> Variable:
     return moveaxis(order, -1, k)
 
 
-def searchsorted(a: Any, v: Any, side: Side = "left", sorter: Any = None) -> Variable:
+def searchsorted(a: TensorLike, v: TensorLike, side: Side = "left", sorter: Any = None) -> Variable:
     """Insertion positions of elements in a sorted vector: before their equals (`left`) or after them (`right`).
 
     Args:
@@ -326,7 +339,7 @@ def searchsorted(a: Any, v: Any, side: Side = "left", sorter: Any = None) -> Var
     return SearchSorted(side)(a, v)  # type: ignore[no-any-return]
 
 
-def digitize(x: Any, bins: Any, right: bool = False) -> Variable:
+def digitize(x: TensorLike, bins: Any, right: bool = False) -> Variable:
     """The number of the bin that each element falls into, for edges that ascend or descend.
 
     Of edges that ascend bins[i - 1] <= x < bins[i] gives i, and with `right` bins[i - 1] < x <= bins[i]; of edges

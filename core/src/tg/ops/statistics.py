@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tg.graph.nodes import Variable
+    from tg.variables.like import Integers, TensorLike
 
 
 def as_floating(x: Any, dtype: object = None) -> Variable:
@@ -54,7 +55,14 @@ def _count(x: Variable, axis: Any, keepdims: bool, chosen: Any, what: str) -> Va
     return as_size_variable(product(tuple(x.shape[k] for k in axes)))
 
 
-def mean(x: Any, axis: Any = None, dtype: object = None, *, keepdims: bool = False, where: Any = None) -> Variable:
+def mean(
+    x: TensorLike,
+    axis: Integers | None = None,
+    dtype: object = None,
+    *,
+    keepdims: bool = False,
+    where: TensorLike | None = None,
+) -> Variable:
     """The arithmetic mean over axes (all by default); NaN for no elements.
 
     Args:
@@ -74,7 +82,12 @@ def _mean(x: Variable, axis: Any, keepdims: bool, chosen: Any) -> Variable:
 
 
 def average(
-    x: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
+    x: TensorLike,
+    axis: Integers | None = None,
+    weights: TensorLike | None = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
 ) -> Variable | tuple[Variable, Variable]:
     """The mean with weights: sum(x * weights) / sum(weights).
 
@@ -120,14 +133,14 @@ def weights_beside(x: Variable, axis: Any, w: Variable, what: str) -> Variable:
 
 
 def var(
-    x: Any,
-    axis: Any = None,
+    x: TensorLike,
+    axis: Integers | None = None,
     dtype: object = None,
     *,
     ddof: float = 0,
     keepdims: bool = False,
-    where: Any = None,
-    mean: Any = None,
+    where: TensorLike | None = None,
+    mean: TensorLike | None = None,
     correction: float | None = None,
 ) -> Variable:
     """The variance over axes (all by default): the mean of squared deviations, dividing by n - ddof.
@@ -167,14 +180,14 @@ def _variance(x: Variable, axis: Any, ddof: float, keepdims: bool, chosen: Any, 
 
 
 def std(
-    x: Any,
-    axis: Any = None,
+    x: TensorLike,
+    axis: Integers | None = None,
     dtype: object = None,
     *,
     ddof: float = 0,
     keepdims: bool = False,
-    where: Any = None,
-    mean: Any = None,
+    where: TensorLike | None = None,
+    mean: TensorLike | None = None,
     correction: float | None = None,
 ) -> Variable:
     """The standard deviation over axes (all by default): the root of the variance; of constants the derivative is 0.
@@ -188,7 +201,7 @@ def std(
     return _rounded(flat_root(_variance(x, axis, _freedom(ddof, correction), keepdims, where, mean)), x)
 
 
-def nansum(x: Any, axis: Any = None, dtype: object = None, *, keepdims: bool = False) -> Variable:
+def nansum(x: TensorLike, axis: Integers | None = None, dtype: object = None, *, keepdims: bool = False) -> Variable:
     """The sum of the elements that are not NaN.
 
     Source:
@@ -197,7 +210,7 @@ def nansum(x: Any, axis: Any = None, dtype: object = None, *, keepdims: bool = F
     return sum(x, axis, dtype, keepdims=keepdims, where=_present(x))
 
 
-def nanprod(x: Any, axis: Any = None, dtype: object = None, *, keepdims: bool = False) -> Variable:
+def nanprod(x: TensorLike, axis: Integers | None = None, dtype: object = None, *, keepdims: bool = False) -> Variable:
     """The product of the elements that are not NaN.
 
     Source:
@@ -206,7 +219,7 @@ def nanprod(x: Any, axis: Any = None, dtype: object = None, *, keepdims: bool = 
     return prod(x, axis, dtype, keepdims=keepdims, where=_present(x))
 
 
-def nanmax(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
+def nanmax(x: TensorLike, axis: Integers | None = None, *, keepdims: bool = False) -> Variable:
     """The largest element that is not NaN; NaN if all are.
 
     Raises:
@@ -217,7 +230,7 @@ def nanmax(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
     return _extreme(max, x, axis, keepdims, -np.inf)
 
 
-def nanmin(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
+def nanmin(x: TensorLike, axis: Integers | None = None, *, keepdims: bool = False) -> Variable:
     """The least element that is not NaN; NaN if all are.
 
     Raises:
@@ -228,7 +241,7 @@ def nanmin(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
     return _extreme(min, x, axis, keepdims, np.inf)
 
 
-def nanmean(x: Any, axis: Any = None, dtype: object = None, *, keepdims: bool = False) -> Variable:
+def nanmean(x: TensorLike, axis: Integers | None = None, dtype: object = None, *, keepdims: bool = False) -> Variable:
     """The mean of the elements that are not NaN; NaN if there are none.
 
     Source:
@@ -237,7 +250,14 @@ def nanmean(x: Any, axis: Any = None, dtype: object = None, *, keepdims: bool = 
     return mean(x, axis, dtype, keepdims=keepdims, where=_present(x))
 
 
-def nanvar(x: Any, axis: Any = None, dtype: object = None, *, ddof: float = 0, keepdims: bool = False) -> Variable:
+def nanvar(
+    x: TensorLike,
+    axis: Integers | None = None,
+    dtype: object = None,
+    *,
+    ddof: float = 0,
+    keepdims: bool = False,
+) -> Variable:
     """The variance of the elements that are not NaN; NaN if there are no more than `ddof`.
 
     Source:
@@ -254,7 +274,14 @@ def _variance_of_present(x: Variable, axis: Any, ddof: float, keepdims: bool) ->
     return choose(greater(left, 0), y, numpy_dtype(y.type.dtype).type(np.nan))
 
 
-def nanstd(x: Any, axis: Any = None, dtype: object = None, *, ddof: float = 0, keepdims: bool = False) -> Variable:
+def nanstd(
+    x: TensorLike,
+    axis: Integers | None = None,
+    dtype: object = None,
+    *,
+    ddof: float = 0,
+    keepdims: bool = False,
+) -> Variable:
     """The standard deviation of the elements that are not NaN; NaN if there are no more than `ddof`.
 
     Source:
@@ -264,7 +291,7 @@ def nanstd(x: Any, axis: Any = None, dtype: object = None, *, ddof: float = 0, k
     return _rounded(flat_root(_variance_of_present(x, axis, ddof, keepdims)), x)
 
 
-def nanargmax(x: Any, axis: int | None = None, *, keepdims: bool = False) -> Variable:
+def nanargmax(x: TensorLike, axis: int | None = None, *, keepdims: bool = False) -> Variable:
     """The place of the largest element that is not NaN, the first of equal ones.
 
     Raises:
@@ -275,7 +302,7 @@ def nanargmax(x: Any, axis: int | None = None, *, keepdims: bool = False) -> Var
     return _place_of_extreme("nanargmax", argmax, x, axis, keepdims, -np.inf)
 
 
-def nanargmin(x: Any, axis: int | None = None, *, keepdims: bool = False) -> Variable:
+def nanargmin(x: TensorLike, axis: int | None = None, *, keepdims: bool = False) -> Variable:
     """The place of the least element that is not NaN, the first of equal ones.
 
     Raises:
@@ -299,7 +326,7 @@ def _place_of_extreme(
     return place_of(required(filled, there, (), Descriptor("DomainError", text, None)), axis, keepdims=keepdims)
 
 
-def nancumsum(x: Any, axis: int | None = None, dtype: object = None) -> Variable:
+def nancumsum(x: TensorLike, axis: int | None = None, dtype: object = None) -> Variable:
     """Running sum along an axis (or in C order), NaN counting as 0.
 
     Source:
@@ -308,7 +335,7 @@ def nancumsum(x: Any, axis: int | None = None, dtype: object = None) -> Variable
     return cumsum(_filled(x, 0), axis, dtype)
 
 
-def nancumprod(x: Any, axis: int | None = None, dtype: object = None) -> Variable:
+def nancumprod(x: TensorLike, axis: int | None = None, dtype: object = None) -> Variable:
     """Running product along an axis (or in C order), NaN counting as 1.
 
     Source:
@@ -336,13 +363,13 @@ def _extreme(reduction: Callable[..., Variable], x: Any, axis: Any, keepdims: bo
 
 
 def cov(
-    m: Any,
-    y: Any = None,
+    m: TensorLike,
+    y: TensorLike | None = None,
     rowvar: bool = True,
     bias: bool = False,
     ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
+    fweights: TensorLike | None = None,
+    aweights: TensorLike | None = None,
 ) -> Variable:
     """The covariances of variables, of which each row is one (each column, if not `rowvar`).
 
@@ -390,7 +417,7 @@ def _observations(m: Any, rowvar: bool) -> Variable:
     return reshape(x, (1, -1))
 
 
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Variable:
+def corrcoef(x: TensorLike, y: TensorLike | None = None, rowvar: bool = True) -> Variable:
     """The correlations of variables, of which each row is one (each column, if not `rowvar`), in [-1, 1].
 
     Shapes:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tg.ops.fourier import Norm
     from tg.types.choices import TransformNorm
     from tg.types.lengths import Length
+    from tg.variables.like import Integers, TensorLike
 
 
 def _norm(what: str, norm: TransformNorm | None) -> Norm:
@@ -104,7 +105,7 @@ def _axes(what: str, x: Variable, s: Any, axes: Any) -> list[tuple[int, Any]]:
 # --- functions ----------------------------------------------------------------------------------------------------
 
 
-def fft(a: Any, n: Any = None, axis: int = -1, norm: TransformNorm | None = None) -> Variable:
+def fft(a: TensorLike, n: TensorLike | None = None, axis: int = -1, norm: TransformNorm | None = None) -> Variable:
     """The discrete Fourier transform along an axis.
 
     Args:
@@ -128,7 +129,7 @@ def fft(a: Any, n: Any = None, axis: int = -1, norm: TransformNorm | None = None
     return _transformed("fft", a, n, axis, norm, inverse=False)
 
 
-def ifft(a: Any, n: Any = None, axis: int = -1, norm: TransformNorm | None = None) -> Variable:
+def ifft(a: TensorLike, n: TensorLike | None = None, axis: int = -1, norm: TransformNorm | None = None) -> Variable:
     """The inverse of `fft`; arguments, dtypes and errors are those of `fft`.
 
     Source:
@@ -143,7 +144,7 @@ def _transformed(what: str, a: Any, n: Any, axis: Any, norm: TransformNorm | Non
     return _along(x, axis, what, lambda x: op(_fitted(x, _count(what, n, x.shape[-1]))))
 
 
-def rfft(a: Any, n: Any = None, axis: int = -1, norm: TransformNorm | None = None) -> Variable:
+def rfft(a: TensorLike, n: TensorLike | None = None, axis: int = -1, norm: TransformNorm | None = None) -> Variable:
     """The frequencies 0 to n // 2 of the transform of real numbers; the others are conjugates of these.
 
     Shapes:
@@ -166,7 +167,7 @@ def rfft(a: Any, n: Any = None, axis: int = -1, norm: TransformNorm | None = Non
     return _along(_real("rfft", a), axis, "rfft", lambda x: op(_fitted(x, _count("rfft", n, x.shape[-1]))))
 
 
-def irfft(a: Any, n: Any = None, axis: int = -1, norm: TransformNorm | None = None) -> Variable:
+def irfft(a: TensorLike, n: TensorLike | None = None, axis: int = -1, norm: TransformNorm | None = None) -> Variable:
     """The n real points of the frequencies 0 to n // 2: the inverse of `rfft`.
 
     Args:
@@ -199,7 +200,7 @@ def _real_points(what: str, x: Variable, n: Any, axis: Any, norm: Norm) -> Varia
     return _along(x, axis, what, transform)
 
 
-def hfft(a: Any, n: Any = None, axis: int = -1, norm: TransformNorm | None = None) -> Variable:
+def hfft(a: TensorLike, n: TensorLike | None = None, axis: int = -1, norm: TransformNorm | None = None) -> Variable:
     """The real transform of points that are conjugates of those from the end: `irfft` of the conjugate, scaled back.
 
     Source:
@@ -209,7 +210,7 @@ def hfft(a: Any, n: Any = None, axis: int = -1, norm: TransformNorm | None = Non
     return _real_points("hfft", conjugate(x), n, axis, DUAL[_norm("hfft", norm)])
 
 
-def ihfft(a: Any, n: Any = None, axis: int = -1, norm: TransformNorm | None = None) -> Variable:
+def ihfft(a: TensorLike, n: TensorLike | None = None, axis: int = -1, norm: TransformNorm | None = None) -> Variable:
     """The inverse of `hfft`: half the points, of a real transform.
 
     Source:
@@ -220,7 +221,7 @@ def ihfft(a: Any, n: Any = None, axis: int = -1, norm: TransformNorm | None = No
     return conjugate(_along(x, axis, "ihfft", lambda x: op(_fitted(x, _count("ihfft", n, x.shape[-1])))))
 
 
-def fftn(a: Any, s: Any = None, axes: Any = None, norm: TransformNorm | None = None) -> Variable:
+def fftn(a: TensorLike, s: Any = None, axes: Integers | None = None, norm: TransformNorm | None = None) -> Variable:
     """The transform along several axes, all by default.
 
     Args:
@@ -235,7 +236,7 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: TransformNorm | None = N
     return _over_axes("fftn", _complex("fftn", a), s, axes, norm, inverse=False)
 
 
-def ifftn(a: Any, s: Any = None, axes: Any = None, norm: TransformNorm | None = None) -> Variable:
+def ifftn(a: TensorLike, s: Any = None, axes: Integers | None = None, norm: TransformNorm | None = None) -> Variable:
     """The inverse of `fftn`.
 
     Source:
@@ -250,7 +251,7 @@ def _over_axes(what: str, x: Variable, s: Any, axes: Any, norm: TransformNorm | 
     return x
 
 
-def rfftn(a: Any, s: Any = None, axes: Any = None, norm: TransformNorm | None = None) -> Variable:
+def rfftn(a: TensorLike, s: Any = None, axes: Integers | None = None, norm: TransformNorm | None = None) -> Variable:
     """The transform of real numbers along several axes: half the frequencies of the last one.
 
     Source:
@@ -267,7 +268,7 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: TransformNorm | None = 
     return x
 
 
-def irfftn(a: Any, s: Any = None, axes: Any = None, norm: TransformNorm | None = None) -> Variable:
+def irfftn(a: TensorLike, s: Any = None, axes: Integers | None = None, norm: TransformNorm | None = None) -> Variable:
     """The inverse of `rfftn`.
 
     Source:
@@ -283,7 +284,7 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: TransformNorm | None =
     return irfft(x, n, k, norm)
 
 
-def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: TransformNorm | None = None) -> Variable:
+def fft2(a: TensorLike, s: Any = None, axes: Integers = (-2, -1), norm: TransformNorm | None = None) -> Variable:
     """The transform along two axes: `fftn` of the last two.
 
     Source:
@@ -292,7 +293,7 @@ def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: TransformNorm | None
     return fftn(a, s, axes, norm)
 
 
-def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: TransformNorm | None = None) -> Variable:
+def ifft2(a: TensorLike, s: Any = None, axes: Integers = (-2, -1), norm: TransformNorm | None = None) -> Variable:
     """The inverse of `fft2`.
 
     Source:
@@ -301,7 +302,7 @@ def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: TransformNorm | Non
     return ifftn(a, s, axes, norm)
 
 
-def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: TransformNorm | None = None) -> Variable:
+def rfft2(a: TensorLike, s: Any = None, axes: Integers = (-2, -1), norm: TransformNorm | None = None) -> Variable:
     """The transform of real numbers along two axes: `rfftn` of the last two.
 
     Source:
@@ -310,7 +311,7 @@ def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: TransformNorm | Non
     return rfftn(a, s, axes, norm)
 
 
-def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: TransformNorm | None = None) -> Variable:
+def irfft2(a: TensorLike, s: Any = None, axes: Integers = (-2, -1), norm: TransformNorm | None = None) -> Variable:
     """The inverse of `rfft2`.
 
     Source:
@@ -319,7 +320,7 @@ def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: TransformNorm | No
     return irfftn(a, s, axes, norm)
 
 
-def fftfreq(n: Any, d: Any = 1.0, *, dtype: object = None, device: None = None) -> Variable:
+def fftfreq(n: TensorLike, d: TensorLike = 1.0, *, dtype: object = None, device: None = None) -> Variable:
     """The frequencies of the entries of `fft`, in cycles per unit of the spacing d: 0, 1, …, -1 over n d.
 
     Shapes:
@@ -338,7 +339,7 @@ def fftfreq(n: Any, d: Any = 1.0, *, dtype: object = None, device: None = None) 
     return _in_dtype(divide(centred, multiply(d, count)), dtype)
 
 
-def rfftfreq(n: Any, d: Any = 1.0, *, dtype: object = None, device: None = None) -> Variable:
+def rfftfreq(n: TensorLike, d: TensorLike = 1.0, *, dtype: object = None, device: None = None) -> Variable:
     """The frequencies of the entries of `rfft`: 0, 1, …, n // 2 over n d.
 
     Shapes:
@@ -355,7 +356,7 @@ def _in_dtype(x: Variable, dtype: object) -> Variable:
     return x if dtype is None else cast_variable(x, dtype_name(dtype))
 
 
-def fftshift(x: Any, axes: Any = None) -> Variable:
+def fftshift(x: TensorLike, axes: Integers | None = None) -> Variable:
     """The entries turned so that frequency 0 is in the middle, along axes (all by default).
 
     Source:
@@ -364,7 +365,7 @@ def fftshift(x: Any, axes: Any = None) -> Variable:
     return _turned(x, axes, "fftshift", lambda n: floor_divide(n, 2))
 
 
-def ifftshift(x: Any, axes: Any = None) -> Variable:
+def ifftshift(x: TensorLike, axes: Integers | None = None) -> Variable:
     """The inverse of `fftshift`.
 
     Source:

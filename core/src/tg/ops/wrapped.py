@@ -21,6 +21,8 @@ from tg.variables.conversion import as_variable
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tg.variables.like import TensorLike
+
     Array = np.ndarray[Any, Any]
 
 
@@ -268,7 +270,7 @@ def wrap(
     return WrappedFunction(fn, Wrapped(fn, label, types, infer, grad), several)
 
 
-def debug_print(x: Any, text: str = "{}") -> Variable:
+def debug_print(x: TensorLike, text: str = "{}") -> Variable:
     """x, which is printed each time that it is computed, behind `text.format(x)`.
 
     It is a Python function: the reference and backends that run node by node call it, compiled ones refuse it.

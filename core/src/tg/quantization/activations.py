@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg.errors import OptionError, message
 from tg.ops.creation import ones
@@ -110,5 +110,6 @@ def _convolved(
         ends = integers(ones((1, *x.shape[1:]), "uint8"), kernel, *rest)
         total = subtract(total, multiply(cast_variable(zero, "int32"), ends))
     windows = tuple(range(LEAD - x.type.ndim, 0))
-    rows = expand_dims_at(reshape(packed.scale, (1, *packed.scale.type.shape[:2])), windows)
+    lengths: tuple[Any, ...] = packed.scale.type.shape  # of a constant
+    rows = expand_dims_at(reshape(packed.scale, (1, *lengths[:2])), windows)
     return total, multiply(scale, cast_variable(rows, x.type.dtype))

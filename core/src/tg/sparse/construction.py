@@ -28,6 +28,8 @@ from tg.variables.structure import short
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tg.variables.like import ShapeLike
+
 
 def eye(m: Any, n: Any = None, k: int = 0, dtype: Any = "float64") -> CSR:
     """Ones on a diagonal.
@@ -57,7 +59,7 @@ def eye(m: Any, n: Any = None, k: int = 0, dtype: Any = "float64") -> CSR:
     return diags([ones((length(m),), dtype=dtype)])  # type: ignore[return-value]
 
 
-def diags(diagonals: Any, offsets: Any = 0, shape: Any = None) -> CSR | COO:
+def diags(diagonals: Any, offsets: Any = 0, shape: ShapeLike | None = None) -> CSR | COO:
     """A matrix of its diagonals.
 
     Args:
@@ -83,10 +85,11 @@ def diags(diagonals: Any, offsets: Any = 0, shape: Any = None) -> CSR | COO:
     if len(lines) != len(numbers) or len(set(numbers)) != len(numbers) or not numbers:
         raise InputError(message(f"diags: found {len(lines)} diagonals for offsets {numbers}, needed one for each"))
     lines, dtype = promoted(lines)
-    if shape is None:
+    lengths: Any = shape
+    if lengths is None:
         n = add_lengths(lines[0].shape[0] if lines[0].type.ndim else 1, abs(int(numbers[0])))
-        shape = (n, n)
-    rows, columns = map(length, shape)
+        lengths = (n, n)
+    rows, columns = map(length, lengths)
     begins = [(max(-k, 0), max(k, 0)) for k in map(int, numbers)]
     counts = [minimum(subtract_lengths(rows, r), subtract_lengths(columns, c)) for r, c in begins]
     if any(isinstance(count, int) and count <= 0 for count in counts):

@@ -44,6 +44,7 @@ __all__ = [
     "Output",
     "PackedFormat",
     "PadMode",
+    "PaddingWord",
     "PhaseName",
     "PipelineSchedule",
     "PutMode",
@@ -129,6 +130,7 @@ VolumeLayout = Literal["NCDHW", "NDHWC"]
 Layout = Literal["NCW", "NWC", "NCHW", "NHWC", "NCDHW", "NDHWC"]
 Approximation = Literal["none", "tanh"]
 Average = Literal["binary", "macro", "micro", "none"]
+PaddingWord = Literal["same", "valid"]
 ResizeMethod = Literal["nearest", "bilinear", "bicubic"]
 ResizeConvention = Literal["torch", "jax"]
 

@@ -56,6 +56,7 @@ from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.variables.like import TensorLike
 
 
 def _gate(dy: np.ndarray[Any, Any], d: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -554,7 +555,7 @@ kink: ElementwiseFunction = unary(
 )  # fmt: skip
 
 
-def positive(x: Any) -> Variable:
+def positive(x: TensorLike) -> Variable:
     """x itself; bool has no sign.
 
     Raises:
@@ -565,7 +566,7 @@ def positive(x: Any) -> Variable:
     return in_loop("positive", np.positive, x)[0]
 
 
-def fmax(x: Any, y: Any) -> Variable:
+def fmax(x: TensorLike, y: TensorLike) -> Variable:
     """The larger of x and y; of a number and NaN the number.
 
     Source:
@@ -575,7 +576,7 @@ def fmax(x: Any, y: Any) -> Variable:
     return where(isnan(x), y, where(isnan(y), x, maximum(x, y)))
 
 
-def fmin(x: Any, y: Any) -> Variable:
+def fmin(x: TensorLike, y: TensorLike) -> Variable:
     """The smaller of x and y; of a number and NaN the number.
 
     Source:
@@ -594,19 +595,19 @@ def divmod(x: Any, y: Any) -> tuple[Variable, Variable]:
     return floor_divide(x, y), remainder(x, y)
 
 
-def fma(x: Any, y: Any, z: Any) -> Variable:
+def fma(x: TensorLike, y: TensorLike, z: TensorLike) -> Variable:
     """x * y + z. Whether the product is rounded before the sum is up to the backend."""
     return add(multiply(x, y), z)
 
 
 @explained
-def relu(x: Any) -> Variable:
+def relu(x: TensorLike) -> Variable:
     """The larger of x and 0; the derivative at 0 is 0, and NaN stays NaN."""
     x = as_variable(x)
     return where(less_equal(x, 0), 0, x)
 
 
-def heaviside(x: Any, at_zero: Any) -> Variable:
+def heaviside(x: TensorLike, at_zero: Any) -> Variable:
     """0 where x is negative, 1 where it is positive, `at_zero` where it is 0; NaN for NaN.
 
     Source:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tg.types.lengths import Length
+    from tg.variables.like import TensorLike
 
 
 @final
@@ -125,7 +126,7 @@ def widened(x: Variable) -> Variable:
     return cast_variable(x, in_float32(x.type.dtype))
 
 
-def cast(x: Any, dtype: object) -> Variable:
+def cast(x: TensorLike, dtype: object) -> Variable:
     """The elements of x converted to a dtype; NaN and what is out of range have declared results.
 
     A cast to float64 or complex128 in a user's line stays where a backend's `dtype=` re-types the program.

@@ -18,6 +18,7 @@ from tg.variables.conversion import as_variable, promote
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.variables.like import TensorLike
 
 
 def _where_loops(kinds: Any) -> Any:
@@ -116,7 +117,7 @@ where = ternary(
 )  # fmt: skip
 
 
-def isclose(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Variable:
+def isclose(x: TensorLike, y: TensorLike, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Variable:
     """Whether |x - y| <= atol + rtol * |y|; infinities are close to themselves, NaN to NaN if `equal_nan` is set.
 
     Source:
@@ -132,7 +133,7 @@ def isclose(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
     return logical_or(near, logical_and(isnan(x), isnan(y))) if equal_nan else near
 
 
-def allclose(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Variable:
+def allclose(x: TensorLike, y: TensorLike, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Variable:
     """Whether all elements are close: a bool scalar.
 
     Source:
@@ -143,7 +144,7 @@ def allclose(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: 
     return all(isclose(x, y, rtol, atol, equal_nan))
 
 
-def array_equal(x: Any, y: Any, equal_nan: bool = False) -> Variable:
+def array_equal(x: TensorLike, y: TensorLike, equal_nan: bool = False) -> Variable:
     """Whether two arrays have one shape and equal elements: a bool scalar.
 
     Source:
@@ -166,7 +167,9 @@ def array_equal(x: Any, y: Any, equal_nan: bool = False) -> Variable:
     return is_equal
 
 
-def nan_to_num(x: Any, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Variable:
+def nan_to_num(
+    x: TensorLike, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Variable:
     """x with NaN and infinities replaced by numbers, infinities by the largest and the smallest of the dtype.
 
     Source:

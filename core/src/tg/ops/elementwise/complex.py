@@ -17,6 +17,7 @@ from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.variables.like import TensorLike
 
 PART = {"complex64": "float32", "complex128": "float64"}
 WHOLE = {"float16": "complex64", "bfloat16": "complex64", "float32": "complex64", "float64": "complex128"}
@@ -90,7 +91,7 @@ conjugate = unary(
 )  # fmt: skip
 
 
-def angle(z: Any, deg: bool = False) -> Variable:
+def angle(z: TensorLike, deg: bool = False) -> Variable:
     """The angle of a complex number in (-pi, pi], in degrees if `deg` is set; of a negative real number pi.
 
     The derivative at 0 is 0.

@@ -19,6 +19,7 @@ from tg.types.dtypes import is_complex
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.variables.like import TensorLike
 
 LN2: Final = 0.6931471805599453
 
@@ -205,7 +206,7 @@ xlog1py = binary(
 )  # fmt: skip
 
 
-def logit(x: Any) -> Variable:
+def logit(x: TensorLike) -> Variable:
     """log(x / (1 - x)), the inverse of sigmoid; accurate also around 1/2, where it is 0.
 
     Source:
@@ -217,7 +218,7 @@ def logit(x: Any) -> Variable:
 
 
 @explained
-def log_sigmoid(x: Any) -> Variable:
+def log_sigmoid(x: TensorLike) -> Variable:
     """log(sigmoid(x)) without overflow, which is -softplus(-x).
 
     Source:

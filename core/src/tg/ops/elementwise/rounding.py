@@ -21,6 +21,7 @@ from tg.variables.conversion import as_variable, plain_integer
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.variables.like import TensorLike
 
 
 def _whole(x: Variable) -> Variable | None:
@@ -66,7 +67,7 @@ rint = unary(
 )  # fmt: skip
 
 
-def round(x: Any, decimals: Any = 0) -> Variable:
+def round(x: TensorLike, decimals: Any = 0) -> Variable:
     """The nearest number with so many decimals, of two that are as near the one whose last digit is even.
 
     Negative `decimals` round to tens, hundreds and so on. What has no such digits, as it is so large, stays.

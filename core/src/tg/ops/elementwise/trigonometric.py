@@ -17,6 +17,7 @@ from tg.types.dtypes import is_complex, is_integer, numpy_dtype
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.variables.like import TensorLike
 
 
 NEAR: Final = 0.75
@@ -261,7 +262,7 @@ arctanh = unary(
 )  # fmt: skip
 
 
-def deg2rad(x: Any) -> Variable:
+def deg2rad(x: TensorLike) -> Variable:
     """The angle of x degrees in radians.
 
     Source:
@@ -270,7 +271,7 @@ def deg2rad(x: Any) -> Variable:
     return in_loop("deg2rad", np.deg2rad, x)[0] * (np.pi / 180)
 
 
-def rad2deg(x: Any) -> Variable:
+def rad2deg(x: TensorLike) -> Variable:
     """The angle of x radians in degrees.
 
     Source:

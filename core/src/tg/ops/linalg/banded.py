@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tg.graph.checks import Check
     from tg.graph.nodes import Variable
     from tg.types.choices import OnError
+    from tg.variables.like import TensorLike
 
     Array = np.ndarray[Any, Any]
 
@@ -366,7 +367,7 @@ def _outer_band(p: Variable, q: Variable, below: int, above: int) -> Variable:
     return stack(rows, -2)
 
 
-def solve_banded(l_and_u: tuple[int, int], ab: Any, b: Any, *, on_error: OnError = "raise") -> Variable:
+def solve_banded(l_and_u: tuple[int, int], ab: TensorLike, b: TensorLike, *, on_error: OnError = "raise") -> Variable:
     """The solution of a x = b for matrices of a band: row u + i - j of `ab` has a[i, j] in column j.
 
     Args:
@@ -396,7 +397,7 @@ def solve_banded(l_and_u: tuple[int, int], ab: Any, b: Any, *, on_error: OnError
     return Squeeze((-1,))(x) if is_vector else x  # type: ignore[no-any-return]
 
 
-def solveh_banded(ab: Any, b: Any, lower: bool = False, *, on_error: OnError = "raise") -> Variable:
+def solveh_banded(ab: TensorLike, b: TensorLike, lower: bool = False, *, on_error: OnError = "raise") -> Variable:
     """The solution of a x = b for Hermitian positive-definite matrices of a band.
 
     Args:

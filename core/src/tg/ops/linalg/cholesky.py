@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tg.graph.checks import Check
     from tg.graph.nodes import Variable
     from tg.types.choices import OnError
+    from tg.variables.like import TensorLike
 
     Array = np.ndarray[Any, Any]
 
@@ -123,7 +124,9 @@ def _factored(a: Array) -> tuple[Array, int]:
     return np.zeros_like(a), high
 
 
-def cholesky(a: Any, /, *, upper: bool = False, lower: bool | None = None, on_error: OnError = "raise") -> Variable:
+def cholesky(
+    a: TensorLike, /, *, upper: bool = False, lower: bool | None = None, on_error: OnError = "raise"
+) -> Variable:
     """The triangular factor of Hermitian positive-definite matrices: L of a = L L', or with `upper` U of a = U' U.
 
     Only the lower triangle of a is read, with `upper` the upper one, and the gradient is in what is read.
@@ -147,7 +150,7 @@ def cholesky(a: Any, /, *, upper: bool = False, lower: bool | None = None, on_er
     return adjoint(op(adjoint(a))[0]) if upper else op(a)[0]
 
 
-def cho_factor(a: Any, lower: bool = False, *, on_error: OnError = "raise") -> tuple[Variable, bool]:
+def cho_factor(a: TensorLike, lower: bool = False, *, on_error: OnError = "raise") -> tuple[Variable, bool]:
     """The triangular factor of Hermitian positive-definite matrices and whether it is the lower one, for `cho_solve`.
 
     In SciPy the other triangle has whatever was in a; here it is 0.
@@ -158,7 +161,7 @@ def cho_factor(a: Any, lower: bool = False, *, on_error: OnError = "raise") -> t
     return cholesky(a, upper=not lower, on_error=on_error), lower
 
 
-def cho_solve(c_and_lower: tuple[Any, bool], b: Any) -> Variable:
+def cho_solve(c_and_lower: tuple[Any, bool], b: TensorLike) -> Variable:
     """The solution of a x = b by the Cholesky factor of a.
 
     Args:

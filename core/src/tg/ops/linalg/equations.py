@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.tensor_type import TensorType
+    from tg.variables.like import TensorLike
 
 MOST_DOUBLINGS: Final = 64  # each squares eigenvalues inside of the unit circle: 1 - 2^-53 comes to 0 in fewer
 
@@ -272,7 +273,7 @@ def real_part(x: Variable, a: Variable) -> Variable:
     return where(greater(turned, multiply(add(size, turned), limit)), kind(np.nan), real(x))
 
 
-def solve_sylvester(a: Any, b: Any, q: Any) -> Variable:
+def solve_sylvester(a: TensorLike, b: TensorLike, q: TensorLike) -> Variable:
     """The solution of a x + x b = q; NaN or infinite where eigenvalues of a and -b are equal.
 
     Shapes:
@@ -283,7 +284,7 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Variable:
     return SolveSylvester()(*broadcast_matrices("solve_sylvester", a, b, q))  # type: ignore[no-any-return]
 
 
-def solve_continuous_lyapunov(a: Any, q: Any) -> Variable:
+def solve_continuous_lyapunov(a: TensorLike, q: TensorLike) -> Variable:
     """The solution of a x + x a' = q.
 
     Shapes:
@@ -295,7 +296,7 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Variable:
     return solve_sylvester(a, adjoint(a), q)
 
 
-def solve_discrete_lyapunov(a: Any, q: Any) -> Variable:
+def solve_discrete_lyapunov(a: TensorLike, q: TensorLike) -> Variable:
     """The solution of a x a' - x + q = 0; NaN or infinite where eigenvalues of a and a' have the product 1.
 
     Shapes:
@@ -307,7 +308,7 @@ def solve_discrete_lyapunov(a: Any, q: Any) -> Variable:
     return SolveStein()(a, adjoint(a), q)  # type: ignore[no-any-return]
 
 
-def sqrtm(A: Any) -> Variable:
+def sqrtm(A: TensorLike) -> Variable:
     """The principal square root of square matrices; NaN where that of a real matrix is not real.
 
     Shapes:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.tensor_type import TensorType
+    from tg.variables.like import TensorLike
 
 PADE: Final = (
     64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
@@ -116,7 +117,7 @@ def derivative(op: Op, a: Variable, direction: Variable) -> Variable:
     return slice_axis(slice_axis(value, -2, 0, n), -1, n, n)
 
 
-def expm(A: Any) -> Variable:
+def expm(A: TensorLike) -> Variable:
     """The exponential of square matrices: 1 + A + A A / 2 + ….
 
     Shapes:

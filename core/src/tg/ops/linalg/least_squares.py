@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.tensor_type import TensorType
+    from tg.variables.like import TensorLike
 
 
 class LstsqResult(NamedTuple):
@@ -106,7 +107,7 @@ def _number(what: str, rcond: Any) -> float | None:
     return None if rcond is None else float(rcond)
 
 
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Variable:
+def pinv(a: TensorLike, rcond: Any = None, hermitian: bool = False, *, rtol: TensorLike | None = None) -> Variable:
     """The Moore-Penrose inverse of matrices.
 
     Args:
@@ -134,7 +135,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
     return Pinv()(a, expand_dims_at(each, (-2, -1)))  # type: ignore[no-any-return]
 
 
-def lstsq(a: Any, b: Any, rcond: float | None = None) -> LstsqResult:
+def lstsq(a: TensorLike, b: TensorLike, rcond: float | None = None) -> LstsqResult:
     """The shortest x of least |a x - b|, the sums of squares that are left, the rank, and the singular values of a.
 
     In NumPy the residuals of matrices without full rank, or without more rows than columns, are an empty array.

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.tensor_type import TensorType
+    from tg.variables.like import TensorLike
 
 DEGREE: Final = 7
 LARGEST: Final = 0.264
@@ -118,7 +119,7 @@ def _approximant(x: Variable) -> Variable:
     return total
 
 
-def logm(A: Any) -> Variable:
+def logm(A: TensorLike) -> Variable:
     """The principal logarithm of square matrices, of which `expm` is A; NaN where that of a real matrix is not real.
 
     Shapes:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.graph.nodes import Variable
+    from tg.variables.like import TensorLike
 
     Array = np.ndarray[Any, Any]
 
@@ -181,7 +182,7 @@ def order_of(pivots: Variable, m: Any) -> Variable:
     return fori_loop(0, pivots.shape[-1], exchanged, start)
 
 
-def lu_factor(a: Any) -> tuple[Variable, Variable]:
+def lu_factor(a: TensorLike) -> tuple[Variable, Variable]:
     """The LU factors of matrices in one, L below the diagonal, and the pivots: row i changed places with `piv[i]`.
 
     Shapes:
@@ -193,7 +194,7 @@ def lu_factor(a: Any) -> tuple[Variable, Variable]:
     return factors, pivots
 
 
-def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: Any = 0) -> Variable:
+def lu_solve(lu_and_piv: tuple[Any, Any], b: TensorLike, trans: Any = 0) -> Variable:
     """The solution of a x = b by the LU factors of a; NaN where a is singular.
 
     Args:
@@ -214,7 +215,7 @@ def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: Any = 0) -> Variable:
     return Squeeze((-1,))(x) if is_vector else x
 
 
-def lu(a: Any, permute_l: bool = False, *, p_indices: bool = False) -> tuple[Variable, ...]:
+def lu(a: TensorLike, permute_l: bool = False, *, p_indices: bool = False) -> tuple[Variable, ...]:
     """The factors P, L and U of a = P L U, or with `permute_l` the two P L and U.
 
     Args:

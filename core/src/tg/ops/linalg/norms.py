@@ -25,9 +25,10 @@ from tg.variables.conversion import as_variable, axis_from_end
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.variables.like import Integers, TensorLike
 
 
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Variable:
+def vector_norm(x: TensorLike, /, *, axis: Integers | None = None, keepdims: bool = False, ord: Any = 2) -> Variable:
     """The norm of vectors along an axis, along several as one, or of all elements.
 
     Args:
@@ -46,7 +47,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     return expand_dims_at(value, tuple(places)) if keepdims and places else value
 
 
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Variable:
+def matrix_norm(x: TensorLike, /, *, keepdims: bool = False, ord: Any = "fro") -> Variable:
     """The norm of matrices along the last two axes.
 
     Args:
@@ -58,7 +59,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Varia
     return norm(matrix("matrix_norm", x), ord, (-2, -1), keepdims=keepdims)
 
 
-def cond(x: Any, p: Any = None) -> Variable:
+def cond(x: TensorLike, p: float | str | None = None) -> Variable:
     """The condition number of matrices: the norm times that of the inverse; inf of a singular matrix.
 
     Args:
@@ -78,7 +79,7 @@ def cond(x: Any, p: Any = None) -> Variable:
     return where(singular, numpy_dtype(number.type.dtype).type(np.inf), number)
 
 
-def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Variable:
+def matrix_rank(A: TensorLike, tol: Any = None, hermitian: bool = False, *, rtol: TensorLike | None = None) -> Variable:
     """The number of singular values of matrices that are above a limit.
 
     Args:

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.graph.nodes import Variable
+    from tg.variables.like import TensorLike
 
 TYPICAL: Final = 32  # what an unknown length counts when the order of products is chosen
 
 
-def matrix_power(a: Any, n: int) -> Variable:
+def matrix_power(a: TensorLike, n: int) -> Variable:
     """The n-th power of square matrices, by repeated squaring; of a negative n, that of the inverse.
 
     Raises:
@@ -103,7 +104,7 @@ def _multiplied(chain: Sequence[Variable], split: dict[tuple[int, int], int], i:
     return matmul(_multiplied(chain, split, i, k), _multiplied(chain, split, k + 1, j))
 
 
-def tensorinv(a: Any, ind: int = 2) -> Variable:
+def tensorinv(a: TensorLike, ind: int = 2) -> Variable:
     """The inverse for `tensordot` over the last axes of a: those behind the first `ind`.
 
     Raises:
@@ -118,7 +119,7 @@ def tensorinv(a: Any, ind: int = 2) -> Variable:
     return reshape(inv(reshape(a, (product(first), product(last)))), (*last, *first))
 
 
-def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Variable:
+def tensorsolve(a: TensorLike, b: TensorLike, axes: Sequence[int] | None = None) -> Variable:
     """x of tensordot(a, x, x.ndim) = b.
 
     Args:
@@ -137,7 +138,7 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Variable:
     return reshape(solve(reshape(a, (rows, product(shape))), ravel(b)), shape)
 
 
-def toeplitz(c: Any, r: Any = None) -> Variable:
+def toeplitz(c: TensorLike, r: TensorLike | None = None) -> Variable:
     """Matrices with constant diagonals, of a first column and a first row, whose first element does not count.
 
     Args:
@@ -157,7 +158,7 @@ def toeplitz(c: Any, r: Any = None) -> Variable:
     return take(values, places, -1, mode="promise")
 
 
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Variable:
+def cross(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1) -> Variable:
     """The cross products of vectors of three elements along an axis; the other axes broadcast.
 
     Raises:
@@ -177,7 +178,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Variable:
     return moveaxis(concatenate(components, -1), -1, axis)
 
 
-def trace(x: Any, /, *, offset: int = 0, dtype: object = None) -> Variable:
+def trace(x: TensorLike, /, *, offset: int = 0, dtype: object = None) -> Variable:
     """The sums of the diagonals of matrices along the last two axes.
 
     Source:
@@ -186,7 +187,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: object = None) -> Variable:
     return diagonals.trace(x, offset, -2, -1, dtype)
 
 
-def diagonal(x: Any, /, *, offset: int = 0) -> Variable:
+def diagonal(x: TensorLike, /, *, offset: int = 0) -> Variable:
     """The diagonals of matrices along the last two axes.
 
     Source:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.types.choices import QRMode
     from tg.types.tensor_type import TensorType
+    from tg.variables.like import TensorLike
 
     Array = np.ndarray[Any, Any]
 
@@ -130,7 +131,7 @@ def _of_square(q: Variable, r: Variable, gq: Variable | None, gr: Variable | Non
     return adjoint(solve(r, adjoint(inner)))
 
 
-def qr(a: Any, mode: QRMode = "reduced") -> Any:
+def qr(a: TensorLike, mode: QRMode = "reduced") -> Any:
     """The factors Q and R of matrices; R's diagonal is not negative, where in NumPy its signs are LAPACK's.
 
     Args:

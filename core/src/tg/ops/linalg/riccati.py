@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tg.graph.checks import Check
     from tg.graph.nodes import Variable
     from tg.types.choices import OnError
+    from tg.variables.like import TensorLike
 
 MOST_STEPS: Final = 64  # each squares eigenvalues inside of the unit circle: 1 - 2^-53 comes to 0 in fewer
 REFINEMENTS: Final = 2  # steps of Newton's method, each with a residual of what was given
@@ -257,7 +258,15 @@ def _discrete(left: Variable, right: Variable, rest: Variable, shift: Variable) 
 
 
 def solve_discrete_are(
-    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True, *, on_error: OnError = "raise"
+    a: TensorLike,
+    b: TensorLike,
+    q: TensorLike,
+    r: TensorLike,
+    e: TensorLike | None = None,
+    s: Any = None,
+    balanced: bool = True,
+    *,
+    on_error: OnError = "raise",
 ) -> Variable:
     """The stabilising solution of a' x a - e' x e - (a' x b + s) (r + b' x b)^-1 (b' x a + s') + q = 0.
 
@@ -278,7 +287,15 @@ def solve_discrete_are(
 
 
 def solve_continuous_are(
-    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True, *, on_error: OnError = "raise"
+    a: TensorLike,
+    b: TensorLike,
+    q: TensorLike,
+    r: TensorLike,
+    e: TensorLike | None = None,
+    s: Any = None,
+    balanced: bool = True,
+    *,
+    on_error: OnError = "raise",
 ) -> Variable:
     """The stabilising solution of e' x a + a' x e - (e' x b + s) r^-1 (b' x e + s') + q = 0.
 

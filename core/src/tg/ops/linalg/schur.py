@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tg.graph.checks import Check
     from tg.graph.nodes import Variable
     from tg.types.choices import OnError, SchurOutput
+    from tg.variables.like import TensorLike
 
     Array = np.ndarray[Any, Any]
 
@@ -208,7 +209,7 @@ class Eigvals(Op):
         return (info_check(outputs[1], "eigvals", ENDLESS, "tg.linalg.eigvals"),) if self.raises else ()
 
 
-def eig(a: Any, *, on_error: OnError = "raise") -> EigResult:
+def eig(a: TensorLike, *, on_error: OnError = "raise") -> EigResult:
     """Eigenvalues of square matrices, in no order, and vectors of length 1 as columns; both are always complex.
 
     Args:
@@ -222,7 +223,7 @@ def eig(a: Any, *, on_error: OnError = "raise") -> EigResult:
     return EigResult(w, v)
 
 
-def eigvals(a: Any, *, on_error: OnError = "raise") -> Variable:
+def eigvals(a: TensorLike, *, on_error: OnError = "raise") -> Variable:
     """Eigenvalues of square matrices, in no order, always complex.
 
     Shapes:
@@ -233,7 +234,7 @@ def eigvals(a: Any, *, on_error: OnError = "raise") -> Variable:
     return Eigvals(whether_to_raise("eigvals", on_error))(matrix("eigvals", a))[0]  # type: ignore[no-any-return]
 
 
-def schur(a: Any, output: SchurOutput = "real", *, on_error: OnError = "raise") -> tuple[Variable, Variable]:
+def schur(a: TensorLike, output: SchurOutput = "real", *, on_error: OnError = "raise") -> tuple[Variable, Variable]:
     """The Schur form T and unitary Z of square matrices, a = Z T Z'.
 
     Args:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.choices import AssumedStructure, OnError
+    from tg.variables.like import TensorLike
 
     Array = np.ndarray[Any, Any]
 
@@ -296,8 +297,8 @@ ASSUMED: Final[dict[str | None, str]] = {
 
 
 def solve(
-    a: Any,
-    b: Any,
+    a: TensorLike,
+    b: TensorLike,
     lower: bool = False,
     *,
     assume_a: AssumedStructure | None = None,
@@ -356,7 +357,7 @@ def _solved(assumed: str, a: Variable, b: Variable, lower: bool, transposed: boo
     return x if flip is None else flip(x)
 
 
-def inv(a: Any, *, on_error: OnError = "raise") -> Variable:
+def inv(a: TensorLike, *, on_error: OnError = "raise") -> Variable:
     """The inverse of square matrices.
 
     Args:
@@ -371,7 +372,7 @@ def inv(a: Any, *, on_error: OnError = "raise") -> Variable:
     return Inv(whether_to_raise("inv", on_error))(matrix("inv", a))[0]  # type: ignore[no-any-return]
 
 
-def det(a: Any) -> Variable:
+def det(a: TensorLike) -> Variable:
     """The determinants of square matrices; at singular ones they have first and second derivatives, the third are NaN.
 
     Shapes:
@@ -382,7 +383,7 @@ def det(a: Any) -> Variable:
     return Det()(matrix("det", a))  # type: ignore[no-any-return]
 
 
-def slogdet(a: Any) -> SlogdetResult:
+def slogdet(a: TensorLike) -> SlogdetResult:
     """The sign of the determinants of square matrices and the logs of their magnitudes; 0 and -inf of a singular one.
 
     Shapes:

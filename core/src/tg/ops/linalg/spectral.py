@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from tg.graph.checks import Check
     from tg.graph.nodes import Variable
     from tg.types.choices import OnError, Triangle
+    from tg.variables.like import TensorLike
 
     Array = np.ndarray[Any, Any]
 
@@ -382,7 +383,7 @@ def _triangle(what: str, a: Any, UPLO: str) -> Variable:
     return a if UPLO.upper() == "L" else adjoint(a)
 
 
-def eigh(a: Any, UPLO: Triangle = "L", *, on_error: OnError = "raise") -> EighResult:
+def eigh(a: TensorLike, UPLO: Triangle = "L", *, on_error: OnError = "raise") -> EighResult:
     """Eigenvalues of Hermitian matrices, ascending, and orthonormal vectors as columns.
 
     The signs, and of complex vectors the directions, are whatever the backend's library gives.
@@ -399,7 +400,7 @@ def eigh(a: Any, UPLO: Triangle = "L", *, on_error: OnError = "raise") -> EighRe
     return EighResult(w, v)
 
 
-def eigvalsh(a: Any, UPLO: Triangle = "L", *, on_error: OnError = "raise") -> Variable:
+def eigvalsh(a: TensorLike, UPLO: Triangle = "L", *, on_error: OnError = "raise") -> Variable:
     """Eigenvalues of Hermitian matrices, ascending.
 
     Shapes:
@@ -411,7 +412,12 @@ def eigvalsh(a: Any, UPLO: Triangle = "L", *, on_error: OnError = "raise") -> Va
 
 
 def svd(
-    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False, *, on_error: OnError = "raise"
+    a: TensorLike,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    hermitian: bool = False,
+    *,
+    on_error: OnError = "raise",
 ) -> Any:
     """Singular values, descending, and their vectors: a = U diag(S) Vh; without `compute_uv` the values alone.
 
@@ -429,7 +435,7 @@ def svd(
     return SVDResult(*SVD(bool(full_matrices), whether_to_raise("svd", on_error))(matrix("svd", a))[:3])
 
 
-def svdvals(x: Any, *, on_error: OnError = "raise") -> Variable:
+def svdvals(x: TensorLike, *, on_error: OnError = "raise") -> Variable:
     """Singular values of matrices, descending.
 
     Shapes:

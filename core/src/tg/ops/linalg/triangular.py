@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.types.choices import OnError
     from tg.types.tensor_type import TensorType
+    from tg.variables.like import TensorLike
 
     Array = np.ndarray[Any, Any]
 
@@ -133,7 +134,13 @@ class SolveTriangular(Op):
 
 
 def solve_triangular(
-    a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False, *, on_error: OnError = "raise"
+    a: TensorLike,
+    b: TensorLike,
+    trans: Any = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    *,
+    on_error: OnError = "raise",
 ) -> Variable:
     """The solution of a x = b for triangular matrices, of which only the triangle that `lower` says is read.
 

@@ -24,6 +24,7 @@ from tg.variables.conversion import axis_from_end
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.types.choices import Approximation
+    from tg.variables.like import TensorLike
 
 SELU_ALPHA: Final = 1.6732632423543772
 SELU_SCALE: Final = 1.0507009873554805
@@ -33,7 +34,7 @@ CUBIC: Final = 0.044715
 SATURATED: Final = 30.0  # from here on the share of `gelu` by tanh is 0 or 1 in float64, and its cube in range
 
 
-def relu6(x: Any) -> Variable:
+def relu6(x: TensorLike) -> Variable:
     """x limited to [0, 6]; the derivative at 0 and 6 is 0, and NaN stays NaN.
 
     Source:
@@ -42,7 +43,7 @@ def relu6(x: Any) -> Variable:
     return _hardtanh("relu6", x, 0.0, 6.0)
 
 
-def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Variable:
+def hardtanh(x: TensorLike, min_val: float = -1.0, max_val: float = 1.0) -> Variable:
     """x limited to [min_val, max_val]; the derivative at both ends is 0, where that of `tg.clip` is 1.
 
     Raises:
@@ -60,7 +61,7 @@ def _hardtanh(what: str, x: Any, low: float, high: float) -> Variable:
     return cast_variable(where(less_equal(x, low), low, where(greater_equal(x, high), high, x)), dtype)
 
 
-def hardsigmoid(x: Any) -> Variable:
+def hardsigmoid(x: TensorLike) -> Variable:
     """(x + 3) / 6 limited to [0, 1]; the derivative at -3 and 3 is 0.
 
     Source:
@@ -70,7 +71,7 @@ def hardsigmoid(x: Any) -> Variable:
     return cast_variable(_between(x, 0.0, (x + 3) / 6, 1.0), dtype)
 
 
-def hardswish(x: Any) -> Variable:
+def hardswish(x: TensorLike) -> Variable:
     """x * hardsigmoid(x), which is 0 up to -3 and x from 3 on; the derivative at -3 is 0, that at 3 is 1.
 
     Source:
@@ -85,7 +86,7 @@ def _between(x: Variable, below: Any, inside: Variable, above: Any) -> Variable:
     return where(less_equal(x, -3), below, where(greater_equal(x, 3), above, inside))
 
 
-def threshold(x: Any, threshold: float, value: float) -> Variable:
+def threshold(x: TensorLike, threshold: float, value: float) -> Variable:
     """x where it is above a threshold, else a value.
 
     Source:
@@ -95,7 +96,7 @@ def threshold(x: Any, threshold: float, value: float) -> Variable:
     return cast_variable(where(less_equal(x, limit), other, x), dtype)
 
 
-def leaky_relu(x: Any, negative_slope: Any = 0.01) -> Variable:
+def leaky_relu(x: TensorLike, negative_slope: Any = 0.01) -> Variable:
     """x where it is above 0, else negative_slope * x; the derivative at 0 is the slope.
 
     Source:
@@ -109,7 +110,7 @@ def _leaky(x: Variable, slope: Variable) -> Variable:
     return where(greater(x, 0), x, multiply(slope, x))
 
 
-def prelu(x: Any, weight: Any, axis: int = 1) -> Variable:
+def prelu(x: TensorLike, weight: TensorLike, axis: int = 1) -> Variable:
     """x where it is above 0, else weight * x, with one weight for all or one for each channel.
 
     Args:
@@ -132,7 +133,7 @@ def prelu(x: Any, weight: Any, axis: int = 1) -> Variable:
     return cast_variable(_leaky(x, w), dtype)
 
 
-def elu(x: Any, alpha: Any = 1.0) -> Variable:
+def elu(x: TensorLike, alpha: TensorLike = 1.0) -> Variable:
     """x where it is above 0, else alpha * (exp(x) - 1).
 
     Source:
@@ -142,7 +143,7 @@ def elu(x: Any, alpha: Any = 1.0) -> Variable:
     return cast_variable(_elu(x, multiply(a, expm1(x))), dtype)
 
 
-def selu(x: Any) -> Variable:
+def selu(x: TensorLike) -> Variable:
     """elu(x, alpha) times a scale, with the numbers that keep mean 0 and variance 1 from layer to layer.
 
     Source:
@@ -152,7 +153,7 @@ def selu(x: Any) -> Variable:
     return cast_variable(_elu(SELU_SCALE * x, SELU_SCALE * SELU_ALPHA * expm1(x)), dtype)
 
 
-def celu(x: Any, alpha: Any = 1.0) -> Variable:
+def celu(x: TensorLike, alpha: TensorLike = 1.0) -> Variable:
     """x where it is above 0, else alpha * (exp(x / alpha) - 1): smooth at 0 for every alpha.
 
     Raises:
@@ -170,7 +171,7 @@ def _elu(above: Variable, below: Variable) -> Variable:
     return where(greater(above, 0), above, below)
 
 
-def gelu(x: Any, approximate: Approximation = "none") -> Variable:
+def gelu(x: TensorLike, approximate: Approximation = "none") -> Variable:
     """x times the share of a standard normal distribution below x.
 
     Args:
@@ -192,7 +193,7 @@ def gelu(x: Any, approximate: Approximation = "none") -> Variable:
     return cast_variable(multiply(x, share), dtype)
 
 
-def silu(x: Any) -> Variable:
+def silu(x: TensorLike) -> Variable:
     """x * sigmoid(x), which is also called swish.
 
     Source:
@@ -206,7 +207,7 @@ def _silu(x: Variable) -> Variable:
     return multiply(x, sigmoid(x))
 
 
-def mish(x: Any) -> Variable:
+def mish(x: TensorLike) -> Variable:
     """x * tanh(softplus(x)).
 
     Source:
@@ -216,7 +217,7 @@ def mish(x: Any) -> Variable:
     return cast_variable(multiply(x, tanh(softplus(x))), dtype)
 
 
-def softsign(x: Any) -> Variable:
+def softsign(x: TensorLike) -> Variable:
     """x / (1 + |x|), 1 and -1 for infinities.
 
     Source:
@@ -229,7 +230,7 @@ def softsign(x: Any) -> Variable:
     return cast_variable(where(less(size, 1), multiply(x, rest), multiply(sign(x), 1 - rest)), dtype)
 
 
-def glu(x: Any, axis: int = -1) -> Variable:
+def glu(x: TensorLike, axis: int = -1) -> Variable:
     """The first half of an axis times the sigmoid of the second.
 
     Shapes:
@@ -243,7 +244,7 @@ def glu(x: Any, axis: int = -1) -> Variable:
     return cast_variable(multiply(a, sigmoid(b)), dtype)
 
 
-def swiglu(x: Any, axis: int = -1) -> Variable:
+def swiglu(x: TensorLike, axis: int = -1) -> Variable:
     """silu of the first half of an axis times the second half.
 
     Shapes:

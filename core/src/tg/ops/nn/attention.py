@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.lengths import Length
+    from tg.variables.like import TensorLike
 
 NAME = "scaled_dot_product_attention"
 
@@ -337,13 +338,13 @@ def _in_groups(q: Variable, k: Variable, v: Variable, masks: list[Variable]) -> 
 
 
 def scaled_dot_product_attention(
-    q: Any,
+    q: TensorLike,
     k: Any,
-    v: Any,
-    mask: Any = None,
+    v: TensorLike,
+    mask: TensorLike | None = None,
     *,
     is_causal: bool = False,
-    scale: Any = None,
+    scale: TensorLike | None = None,
     enable_gqa: bool = False,
     dropout_p: Any = 0.0,
     dropout_key: Any = None,

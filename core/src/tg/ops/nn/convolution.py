@@ -26,6 +26,7 @@ from tg.variables.conversion import as_variable, plain_integer, promoted
 
 if TYPE_CHECKING:
     from tg.types.choices import ImageLayout, SequenceLayout, VolumeLayout
+    from tg.variables.like import Integers, PaddingLike, TensorLike
 
     Array = np.ndarray[Any, Any]
     Size = int | Length
@@ -169,12 +170,12 @@ def _transposed(
 
 
 def conv1d(
-    x: Any,
-    w: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    x: TensorLike,
+    w: TensorLike,
+    bias: TensorLike | None = None,
+    stride: Integers = 1,
+    padding: PaddingLike = 0,
+    dilation: Integers = 1,
     groups: int = 1,
     *,
     layout: SequenceLayout = "NCW",
@@ -193,12 +194,12 @@ def conv1d(
 
 
 def conv2d(
-    x: Any,
-    w: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    x: TensorLike,
+    w: TensorLike,
+    bias: TensorLike | None = None,
+    stride: Integers = 1,
+    padding: PaddingLike = 0,
+    dilation: Integers = 1,
     groups: int = 1,
     *,
     layout: ImageLayout = "NCHW",
@@ -232,12 +233,12 @@ def conv2d(
 
 
 def conv3d(
-    x: Any,
-    w: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    x: TensorLike,
+    w: TensorLike,
+    bias: TensorLike | None = None,
+    stride: Integers = 1,
+    padding: PaddingLike = 0,
+    dilation: Integers = 1,
     groups: int = 1,
     *,
     layout: VolumeLayout = "NCDHW",
@@ -256,14 +257,14 @@ def conv3d(
 
 
 def conv_transpose1d(
-    x: Any,
-    w: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    x: TensorLike,
+    w: TensorLike,
+    bias: TensorLike | None = None,
+    stride: Integers = 1,
+    padding: PaddingLike = 0,
+    output_padding: PaddingLike = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: Integers = 1,
     *,
     layout: SequenceLayout = "NCW",
 ) -> Variable:
@@ -280,14 +281,14 @@ def conv_transpose1d(
 
 
 def conv_transpose2d(
-    x: Any,
-    w: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    x: TensorLike,
+    w: TensorLike,
+    bias: TensorLike | None = None,
+    stride: Integers = 1,
+    padding: PaddingLike = 0,
+    output_padding: PaddingLike = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: Integers = 1,
     *,
     layout: ImageLayout = "NCHW",
 ) -> Variable:
@@ -316,14 +317,14 @@ def conv_transpose2d(
 
 
 def conv_transpose3d(
-    x: Any,
-    w: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    x: TensorLike,
+    w: TensorLike,
+    bias: TensorLike | None = None,
+    stride: Integers = 1,
+    padding: PaddingLike = 0,
+    output_padding: PaddingLike = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: Integers = 1,
     *,
     layout: VolumeLayout = "NCDHW",
 ) -> Variable:

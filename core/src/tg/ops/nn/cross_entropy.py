@@ -40,11 +40,14 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.types.choices import DivergenceReduction, Reduction
     from tg.types.lengths import Length
+    from tg.variables.like import Integers, TensorLike
 
 LEAST_LOG: Final = -100.0  # PyTorch's bound of the logarithms in `binary_cross_entropy`
 
 
-def binary_cross_entropy(p: Any, y: Any, weight: Any = None, reduction: Reduction = "mean") -> Variable:
+def binary_cross_entropy(
+    p: TensorLike, y: TensorLike, weight: TensorLike | None = None, reduction: Reduction = "mean"
+) -> Variable:
     """-weight * (y * log(p) + (1 - y) * log(1 - p)) of probabilities p, each logarithm at least -100.
 
     Where a logarithm is cut off the derivative is 0; PyTorch gives (p - y) * 1e12. NaN where p is outside [0, 1].
@@ -56,16 +59,20 @@ def binary_cross_entropy(p: Any, y: Any, weight: Any = None, reduction: Reductio
         torch.nn.functional.binary_cross_entropy
     """
     what = "binary_cross_entropy"
-    p, (y, w), dtype = wide_if_any(what, p, y, weight)
-    if y is None:
+    probabilities, (labels, w), dtype = wide_if_any(what, p, y, weight)
+    if labels is None:
         raise InputError(message(f"{what}: y: found None, needed labels"))
-    p, y = alike(what, p, y)
+    p, y = alike(what, probabilities, labels)
     likely = add(multiply(y, maximum(log(p), LEAST_LOG)), multiply(1.0 - y, maximum(log1p(-p), LEAST_LOG)))
     return reduced(what, _weighted(negative(likely), w, p), reduction, dtype)
 
 
 def binary_cross_entropy_with_logits(
-    logits: Any, targets: Any, weight: Any = None, pos_weight: Any = None, reduction: Reduction = "mean"
+    logits: TensorLike,
+    targets: TensorLike,
+    weight: TensorLike | None = None,
+    pos_weight: Any = None,
+    reduction: Reduction = "mean",
 ) -> Variable:
     """weight * (pos_weight * y * softplus(-x) + (1 - y) * softplus(x)) of logits x and targets y.
 
@@ -82,9 +89,9 @@ def binary_cross_entropy_with_logits(
         torch.nn.functional.binary_cross_entropy_with_logits
     """
     what = "binary_cross_entropy_with_logits"
-    logits, (targets, w, positive), dtype = wide_if_any(what, logits, targets, weight, pos_weight)
-    assert targets is not None
-    x, y = alike(what, logits, targets)
+    x, (y, w, positive), dtype = wide_if_any(what, logits, targets, weight, pos_weight)
+    assert y is not None
+    x, y = alike(what, x, y)
     return reduced(what, _weighted(_of_logits(x, y, positive), w, x), reduction, dtype)
 
 
@@ -100,7 +107,7 @@ def _weighted(losses: Variable, weight: Variable | None, x: Variable) -> Variabl
 
 
 def sigmoid_focal_loss(
-    logits: Any, targets: Any, alpha: float = 0.25, gamma: float = 2.0, reduction: Reduction = "none"
+    logits: TensorLike, targets: TensorLike, alpha: float = 0.25, gamma: float = 2.0, reduction: Reduction = "none"
 ) -> Variable:
     """Binary cross entropy times alpha**y * (1 - alpha)**(1 - y) * q**gamma, q the probability of the other class.
 
@@ -123,9 +130,9 @@ def sigmoid_focal_loss(
 
 
 def cross_entropy(
-    logits: Any,
-    labels: Any,
-    weight: Any = None,
+    logits: TensorLike,
+    labels: TensorLike,
+    weight: TensorLike | None = None,
     *,
     ignore_index: int | None = -100,
     label_smoothing: float = 0.0,
@@ -177,9 +184,9 @@ def cross_entropy(
 
 
 def nll_loss(
-    log_p: Any,
-    labels: Any,
-    weight: Any = None,
+    log_p: TensorLike,
+    labels: TensorLike,
+    weight: TensorLike | None = None,
     *,
     ignore_index: int | None = -100,
     axis: int = 1,
@@ -286,7 +293,9 @@ def _may_be(x: Variable, shape: Sequence[int | Length]) -> bool:
     return x.type.ndim == len(shape) and all(a == b for a, b in pairs if isinstance(a, int) and isinstance(b, int))
 
 
-def kl_div(log_p: Any, target: Any, log_target: bool = False, reduction: DivergenceReduction = "mean") -> Variable:
+def kl_div(
+    log_p: TensorLike, target: TensorLike, log_target: bool = False, reduction: DivergenceReduction = "mean"
+) -> Variable:
     """target * (log(target) - log_p), each element's share of the divergence of p from the target.
 
     Args:
@@ -309,7 +318,13 @@ def kl_div(log_p: Any, target: Any, log_target: bool = False, reduction: Diverge
     return cast_variable(divide(sum(losses), n), dtype)
 
 
-def dice_loss(p: Any, y: Any, smooth: float = 1.0, axes: Any = None, reduction: Reduction = "mean") -> Variable:
+def dice_loss(
+    p: TensorLike,
+    y: TensorLike,
+    smooth: float = 1.0,
+    axes: Integers | None = None,
+    reduction: Reduction = "mean",
+) -> Variable:
     """1 - (2 * sum(p * y) + smooth) / (sum(p) + sum(y) + smooth) of probabilities and a mask, over axes.
 
     Args:

@@ -34,11 +34,12 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.types.choices import Reduction
     from tg.types.lengths import Length
+    from tg.variables.like import TensorLike
 
 
 def ctc_loss(
     log_probs: Any,
-    targets: Any,
+    targets: TensorLike,
     input_lengths: Any,
     target_lengths: Any,
     blank: int = 0,

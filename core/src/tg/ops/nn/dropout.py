@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tg.types.choices import ImageLayout, SequenceLayout, VolumeLayout
     from tg.types.lengths import Length
     from tg.types.tensor_type import TensorType
+    from tg.variables.like import KeyLike, TensorLike
 
 SATURATION: Final = -1.7580993408473766  # of SELU for -inf: - scale alpha
 KEY_HINT: Final = "tg.random.key(0) makes a key; tg.random.fold_in(key, step) one for each step"
@@ -63,7 +64,7 @@ class DropoutMask(Op):
         return inputs[0]
 
 
-def dropout(x: Any, p: Any = 0.5, key: Any = None, training: bool = True) -> Variable:
+def dropout(x: TensorLike, p: TensorLike = 0.5, key: KeyLike | None = None, training: bool = True) -> Variable:
     """Elements become 0 with probability p, and all others are multiplied by 1 / (1 - p); x itself without `training`.
 
     Args:
@@ -161,7 +162,12 @@ def _of_channels(what: str, axes: int, x: Any, p: Any, key: Any, training: Any, 
 
 
 def dropout1d(
-    x: Any, p: Any = 0.5, key: Any = None, training: bool = True, *, layout: SequenceLayout | None = None
+    x: TensorLike,
+    p: TensorLike = 0.5,
+    key: KeyLike | None = None,
+    training: bool = True,
+    *,
+    layout: SequenceLayout | None = None,
 ) -> Variable:
     """Channels become 0 with probability p, all of one at once, and the others are multiplied by 1 / (1 - p).
 
@@ -180,7 +186,12 @@ def dropout1d(
 
 
 def dropout2d(
-    x: Any, p: Any = 0.5, key: Any = None, training: bool = True, *, layout: ImageLayout | None = None
+    x: TensorLike,
+    p: TensorLike = 0.5,
+    key: KeyLike | None = None,
+    training: bool = True,
+    *,
+    layout: ImageLayout | None = None,
 ) -> Variable:
     """Channels become 0 with probability p, all of one at once, and the others are multiplied by 1 / (1 - p).
 
@@ -199,7 +210,12 @@ def dropout2d(
 
 
 def dropout3d(
-    x: Any, p: Any = 0.5, key: Any = None, training: bool = True, *, layout: VolumeLayout | None = None
+    x: TensorLike,
+    p: TensorLike = 0.5,
+    key: KeyLike | None = None,
+    training: bool = True,
+    *,
+    layout: VolumeLayout | None = None,
 ) -> Variable:
     """Channels become 0 with probability p, all of one at once, and the others are multiplied by 1 / (1 - p).
 
@@ -217,7 +233,7 @@ def dropout3d(
     return _of_channels("dropout3d", 3, x, p, key, training, layout)
 
 
-def alpha_dropout(x: Any, p: float = 0.5, key: Any = None, training: bool = True) -> Variable:
+def alpha_dropout(x: TensorLike, p: float = 0.5, key: KeyLike | None = None, training: bool = True) -> Variable:
     """Elements become SELU(-inf) with probability p, then all are moved so that a mean of 0 and variance of 1 stay.
 
     Args:

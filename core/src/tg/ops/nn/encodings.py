@@ -30,11 +30,12 @@ from tg.variables.conversion import as_variable, constant, float_name, known_int
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.types.lengths import Length
+    from tg.variables.like import TensorLike
 
 OUTSIDE = Descriptor("BoundsError", "embedding: index {0} is outside of the table: needed one from 0 to below {1}")
 
 
-def embedding(indices: Any, weight: Any, padding_idx: int | None = None) -> Variable:
+def embedding(indices: TensorLike, weight: TensorLike, padding_idx: int | None = None) -> Variable:
     """The rows of a table of weights at indices; the row at `padding_idx` is read and gets no gradient.
 
     Args:
@@ -102,7 +103,7 @@ def _inside(i: Variable, table: Variable) -> Variable:
 
 
 def sinusoidal_encoding(
-    positions: Any, features: int, base: float = 10000.0, *, interleaved: bool = True, dtype: object = None
+    positions: TensorLike, features: int, base: float = 10000.0, *, interleaved: bool = True, dtype: object = None
 ) -> Variable:
     """Sines and cosines of positions p times base^(-2 j / features), for j from 0 to below features / 2.
 
@@ -161,8 +162,8 @@ def _interleaved(first: Variable, second: Variable) -> Variable:
 
 
 def rotary(
-    x: Any,
-    positions: Any = None,
+    x: TensorLike,
+    positions: TensorLike | None = None,
     base: float = 10000.0,
     *,
     features: int | None = None,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.choices import Layout
+    from tg.variables.like import Integers, PaddingLike, TensorLike
 
     Array = np.ndarray[Any, Any]
 
@@ -65,13 +66,13 @@ class IntegerConvolution(Windowed):
 
 
 def integer_conv(
-    x: Any,
-    w: Any,
-    x_zero_point: Any = None,
+    x: TensorLike,
+    w: TensorLike,
+    x_zero_point: TensorLike | None = None,
     w_zero_point: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    stride: Integers = 1,
+    padding: PaddingLike = 0,
+    dilation: Integers = 1,
     groups: int = 1,
     *,
     layout: Layout | None = None,

@@ -37,12 +37,13 @@ from tg.variables.conversion import axes_from_end
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.types.choices import Reduction
+    from tg.variables.like import Integers, TensorLike
 
 LEAST: Final = math.ulp(0.0)
 COSINE_EPS: Final = 1e-12  # PyTorch's constant beside the squares of `cosine_embedding_loss`
 
 
-def mse_loss(x: Any, y: Any, reduction: Reduction = "mean") -> Variable:
+def mse_loss(x: TensorLike, y: TensorLike, reduction: Reduction = "mean") -> Variable:
     """(x - y)**2.
 
     Raises:
@@ -58,7 +59,7 @@ def mse_loss(x: Any, y: Any, reduction: Reduction = "mean") -> Variable:
     return reduced("mse_loss", square(subtract(x, y)), reduction, dtype)
 
 
-def l1_loss(x: Any, y: Any, reduction: Reduction = "mean") -> Variable:
+def l1_loss(x: TensorLike, y: TensorLike, reduction: Reduction = "mean") -> Variable:
     """|x - y|; the derivative where both are equal is 0.
 
     Source:
@@ -68,7 +69,7 @@ def l1_loss(x: Any, y: Any, reduction: Reduction = "mean") -> Variable:
     return reduced("l1_loss", absolute(subtract(x, y)), reduction, dtype)
 
 
-def huber_loss(x: Any, y: Any, delta: Any = 1.0, reduction: Reduction = "mean") -> Variable:
+def huber_loss(x: TensorLike, y: TensorLike, delta: Any = 1.0, reduction: Reduction = "mean") -> Variable:
     """d**2 / 2 where the difference d is at most delta, else delta * (|d| - delta / 2).
 
     Raises:
@@ -84,7 +85,7 @@ def huber_loss(x: Any, y: Any, delta: Any = 1.0, reduction: Reduction = "mean") 
     return reduced("huber_loss", losses, reduction, dtype)
 
 
-def smooth_l1_loss(x: Any, y: Any, beta: float = 1.0, reduction: Reduction = "mean") -> Variable:
+def smooth_l1_loss(x: TensorLike, y: TensorLike, beta: float = 1.0, reduction: Reduction = "mean") -> Variable:
     """d**2 / (2 * beta) where the difference d is less than beta, else |d| - beta / 2; |d| if beta is 0.
 
     Raises:
@@ -109,7 +110,7 @@ def _pair(what: str, x: Any, y: Any, *parameters: Any) -> tuple[list[Variable], 
 
 
 def gaussian_nll_loss(
-    x: Any, y: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: Reduction = "mean"
+    x: TensorLike, y: TensorLike, var: TensorLike, full: bool = False, eps: float = 1e-6, reduction: Reduction = "mean"
 ) -> Variable:
     """(log(v) + (x - y)**2 / v) / 2 for v = max(var, eps), the negative logarithm of a normal density.
 
@@ -136,7 +137,12 @@ def gaussian_nll_loss(
 
 
 def poisson_nll_loss(
-    x: Any, y: Any, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: Reduction = "mean"
+    x: TensorLike,
+    y: TensorLike,
+    log_input: bool = True,
+    full: bool = False,
+    eps: float = 1e-8,
+    reduction: Reduction = "mean",
 ) -> Variable:
     """exp(x) - y * x, or x - y * log(x + eps), the negative logarithm of a Poisson distribution's probability of y.
 
@@ -154,7 +160,7 @@ def poisson_nll_loss(
     return reduced("poisson_nll_loss", losses, reduction, dtype)
 
 
-def hinge_loss(x: Any, y: Any, margin: Any = 1.0, reduction: Reduction = "mean") -> Variable:
+def hinge_loss(x: TensorLike, y: TensorLike, margin: float = 1.0, reduction: Reduction = "mean") -> Variable:
     """max(0, margin - x * y) of scores x and labels y, which are 1 or -1.
 
     Source:
@@ -164,7 +170,7 @@ def hinge_loss(x: Any, y: Any, margin: Any = 1.0, reduction: Reduction = "mean")
     return reduced("hinge_loss", relu(subtract(m, multiply(x, y))), reduction, dtype)
 
 
-def hinge_embedding_loss(x: Any, y: Any, margin: Any = 1.0, reduction: Reduction = "mean") -> Variable:
+def hinge_embedding_loss(x: TensorLike, y: TensorLike, margin: float = 1.0, reduction: Reduction = "mean") -> Variable:
     """x where y is 1, max(0, margin - x) where y is -1.
 
     Source:
@@ -175,7 +181,9 @@ def hinge_embedding_loss(x: Any, y: Any, margin: Any = 1.0, reduction: Reduction
     return reduced("hinge_embedding_loss", losses, reduction, dtype)
 
 
-def margin_ranking_loss(x1: Any, x2: Any, y: Any, margin: Any = 0.0, reduction: Reduction = "mean") -> Variable:
+def margin_ranking_loss(
+    x1: TensorLike, x2: TensorLike, y: TensorLike, margin: float = 0.0, reduction: Reduction = "mean"
+) -> Variable:
     """max(0, margin - y * (x1 - x2)): x1 is to be the larger where y is 1, the smaller where it is -1.
 
     Source:
@@ -187,7 +195,7 @@ def margin_ranking_loss(x1: Any, x2: Any, y: Any, margin: Any = 0.0, reduction: 
     return reduced(what, relu(subtract(m, multiply(y, subtract(x1, x2)))), reduction, dtype)
 
 
-def cosine_similarity(x: Any, y: Any, axis: Any = 1, eps: float = 1e-8) -> Variable:
+def cosine_similarity(x: TensorLike, y: TensorLike, axis: Integers = 1, eps: float = 1e-8) -> Variable:
     """The product of x / max(norm(x), eps) and y / max(norm(y), eps), summed along an axis.
 
     Operands broadcast, as PyTorch's do.
@@ -206,7 +214,9 @@ def cosine_similarity(x: Any, y: Any, axis: Any = 1, eps: float = 1e-8) -> Varia
     return cast_variable(sum(multiply(*parts), over), dtype)
 
 
-def cosine_embedding_loss(x: Any, y: Any, label: Any, margin: Any = 0.0, reduction: Reduction = "mean") -> Variable:
+def cosine_embedding_loss(
+    x: TensorLike, y: TensorLike, label: Any, margin: float = 0.0, reduction: Reduction = "mean"
+) -> Variable:
     """1 - c where the label is 1, max(0, c - margin) where it is -1, for the cosine c of rows of x and y.
 
     Shapes:
@@ -227,7 +237,7 @@ def triplet_margin_loss(
     anchor: Any,
     positive: Any,
     negative: Any,
-    margin: Any = 1.0,
+    margin: float = 1.0,
     p: float = 2,
     eps: float = 1e-6,
     swap: bool = False,

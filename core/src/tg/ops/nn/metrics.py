@@ -28,9 +28,10 @@ from tg.variables.conversion import as_variable, axis_from_end
 
 if TYPE_CHECKING:
     from tg.types.choices import Average
+    from tg.variables.like import TensorLike
 
 
-def accuracy(x: Any, labels: Any, axis: int = 1) -> Variable:
+def accuracy(x: TensorLike, labels: TensorLike, axis: int = 1) -> Variable:
     """The share of labels that are met.
 
     Args:
@@ -50,7 +51,7 @@ def accuracy(x: Any, labels: Any, axis: int = 1) -> Variable:
     return mean(equal(classes, labels))
 
 
-def top_k_accuracy(scores: Any, labels: Any, k: int = 5, axis: int = 1) -> Variable:
+def top_k_accuracy(scores: TensorLike, labels: TensorLike, k: int = 5, axis: int = 1) -> Variable:
     """The share of labels that are among the k classes of the largest scores; of equal scores the first class counts.
 
     Raises:
@@ -93,7 +94,7 @@ def _fitting(what: str, labels: Variable, scores: Variable, place: int) -> Varia
     return need_labels(what, labels, scores.shape[place])
 
 
-def confusion_matrix(x: Any, labels: Any, classes: Any) -> Variable:
+def confusion_matrix(x: TensorLike, labels: TensorLike, classes: Any) -> Variable:
     """The number of times that each class, along columns, is found for each label, along rows.
 
     Args:
@@ -115,7 +116,7 @@ def confusion_matrix(x: Any, labels: Any, classes: Any) -> Variable:
     return counts
 
 
-def f1_score(x: Any, labels: Any, average: Average = "binary", classes: Any = 2) -> Variable:
+def f1_score(x: TensorLike, labels: TensorLike, average: Average = "binary", classes: Any = 2) -> Variable:
     """2 * tp / (2 * tp + fp + fn) of true and false positives and false negatives; 0 where there are none of these.
 
     Args:
@@ -144,7 +145,7 @@ def f1_score(x: Any, labels: Any, average: Average = "binary", classes: Any = 2)
     return scores[1] if average == "binary" else scores
 
 
-def roc_auc(scores: Any, labels: Any) -> Variable:
+def roc_auc(scores: TensorLike, labels: TensorLike) -> Variable:
     """The area under the ROC curve: how often a positive has a larger score than a negative, equal ones counting half.
 
     NaN where there are no positives or no negatives, or a score is NaN.

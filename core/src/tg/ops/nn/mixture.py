@@ -23,6 +23,7 @@ from tg.variables.conversion import known_integer
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.variables.like import TensorLike
 
 
 class Routing(NamedTuple):
@@ -33,7 +34,7 @@ class Routing(NamedTuple):
     loss: Variable
 
 
-def top_k_routing(logits: Any, k: int, capacity: Any, *, normalize: bool | None = None) -> Routing:
+def top_k_routing(logits: TensorLike, k: int, capacity: Any, *, normalize: bool | None = None) -> Routing:
     """Slots of experts for each token's k most likely ones, and the loss that is least where all experts are as likely.
 
     An expert takes `capacity` tokens: first those whose most likely one it is, in their order, then those whose second

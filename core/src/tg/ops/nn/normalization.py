@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.choices import Layout
+    from tg.variables.like import Integers, TensorLike
 
 
 class OfChannels(Op):
@@ -205,7 +206,14 @@ def _count(x: Variable, over: tuple[int, ...]) -> Variable:
     return cast_variable(as_size_variable(product(tuple(x.shape[k] for k in over))), x.type.dtype)
 
 
-def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, eps: float = 1e-5, axes: Any = None) -> Variable:
+def layer_norm(
+    x: TensorLike,
+    weight: TensorLike | None = None,
+    bias: TensorLike | None = None,
+    *,
+    eps: float = 1e-5,
+    axes: Integers | None = None,
+) -> Variable:
     """(x - mean) / sqrt(variance + eps) * weight + bias over some axes of each sample.
 
     Args:
@@ -224,7 +232,13 @@ def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, eps: float = 1e-
     return cast_variable(_affine("layer_norm", _standardized(x, over, eps), w, b, over), dtype)
 
 
-def rms_norm(x: Any, weight: Any = None, *, eps: float | None = None, axes: Any = None) -> Variable:
+def rms_norm(
+    x: TensorLike,
+    weight: TensorLike | None = None,
+    *,
+    eps: float | None = None,
+    axes: Integers | None = None,
+) -> Variable:
     """x / sqrt(mean(x**2) + eps) * weight over some axes of each sample.
 
     Args:
@@ -245,7 +259,14 @@ def rms_norm(x: Any, weight: Any = None, *, eps: float | None = None, axes: Any 
 
 
 def batch_norm(
-    x: Any, mean: Any, var: Any, weight: Any = None, bias: Any = None, *, eps: float = 1e-5, axis: int = 1
+    x: TensorLike,
+    mean: TensorLike,
+    var: TensorLike,
+    weight: TensorLike | None = None,
+    bias: TensorLike | None = None,
+    *,
+    eps: float = 1e-5,
+    axis: int = 1,
 ) -> Variable:
     """(x - mean) / sqrt(var + eps) * weight + bias for each channel, with statistics that are given.
 
@@ -269,7 +290,7 @@ def batch_norm(
 
 
 def batch_norm_training(
-    x: Any, weight: Any = None, bias: Any = None, *, eps: float = 1e-5, axis: int = 1
+    x: TensorLike, weight: TensorLike | None = None, bias: TensorLike | None = None, *, eps: float = 1e-5, axis: int = 1
 ) -> tuple[Variable, Variable, Variable]:
     """`batch_norm` with the statistics of the batch, and these: the values, their means and their variances.
 
@@ -321,7 +342,13 @@ def _several(what: str, x: Variable, over: tuple[int, ...]) -> Variable:
 
 
 def group_norm(
-    x: Any, groups: int, weight: Any = None, bias: Any = None, *, eps: float = 1e-5, layout: Layout = "NCHW"
+    x: TensorLike,
+    groups: int,
+    weight: TensorLike | None = None,
+    bias: TensorLike | None = None,
+    *,
+    eps: float = 1e-5,
+    layout: Layout = "NCHW",
 ) -> Variable:
     """(x - mean) / sqrt(variance + eps) over the elements of each group of channels of a sample, scaled by channel.
 
@@ -348,7 +375,12 @@ def group_norm(
 
 
 def instance_norm(
-    x: Any, weight: Any = None, bias: Any = None, *, eps: float = 1e-5, layout: Layout = "NCHW"
+    x: TensorLike,
+    weight: TensorLike | None = None,
+    bias: TensorLike | None = None,
+    *,
+    eps: float = 1e-5,
+    layout: Layout = "NCHW",
 ) -> Variable:
     """(x - mean) / sqrt(variance + eps) over each channel of each sample, scaled by channel.
 
@@ -369,7 +401,7 @@ def instance_norm(
     return cast_variable(_affine("instance_norm", _standardized(x, over, eps), w, b, [k]), dtype)
 
 
-def normalize(x: Any, p: float = 2, axis: Any = 1, eps: float = 1e-12) -> Variable:
+def normalize(x: TensorLike, p: float = 2, axis: Integers = 1, eps: float = 1e-12) -> Variable:
     """x / max(norm(x), eps), the norm of order p along an axis, or along several as one.
 
     Where the norm is less than eps the derivative is 1 / eps.

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.types.choices import ImageLayout, SequenceLayout, VolumeLayout
+    from tg.variables.like import Integers, PaddingLike, TensorLike
 
     Size = int | Length
 
@@ -199,11 +200,11 @@ def _adaptive_largest(what: str, axes: int, x: Any, size: Any, layout: str) -> V
 
 
 def max_pool1d(
-    x: Any,
-    window: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    x: TensorLike,
+    window: Integers,
+    stride: Integers | None = None,
+    padding: PaddingLike = 0,
+    dilation: Integers = 1,
     *,
     ceil_mode: bool = False,
     return_indices: bool = False,
@@ -223,11 +224,11 @@ def max_pool1d(
 
 
 def max_pool2d(
-    x: Any,
-    window: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    x: TensorLike,
+    window: Integers,
+    stride: Integers | None = None,
+    padding: PaddingLike = 0,
+    dilation: Integers = 1,
     *,
     ceil_mode: bool = False,
     return_indices: bool = False,
@@ -258,11 +259,11 @@ def max_pool2d(
 
 
 def max_pool3d(
-    x: Any,
-    window: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    x: TensorLike,
+    window: Integers,
+    stride: Integers | None = None,
+    padding: PaddingLike = 0,
+    dilation: Integers = 1,
     *,
     ceil_mode: bool = False,
     return_indices: bool = False,
@@ -282,10 +283,10 @@ def max_pool3d(
 
 
 def avg_pool1d(
-    x: Any,
-    window: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    x: TensorLike,
+    window: Integers,
+    stride: Integers | None = None,
+    padding: PaddingLike = 0,
     *,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
@@ -304,10 +305,10 @@ def avg_pool1d(
 
 
 def avg_pool2d(
-    x: Any,
-    window: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    x: TensorLike,
+    window: Integers,
+    stride: Integers | None = None,
+    padding: PaddingLike = 0,
     *,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
@@ -334,10 +335,10 @@ def avg_pool2d(
 
 
 def avg_pool3d(
-    x: Any,
-    window: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    x: TensorLike,
+    window: Integers,
+    stride: Integers | None = None,
+    padding: PaddingLike = 0,
     *,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
@@ -356,7 +357,13 @@ def avg_pool3d(
 
 
 def lp_pool1d(
-    x: Any, p: float, window: Any, stride: Any = None, *, ceil_mode: bool = False, layout: SequenceLayout = "NCW"
+    x: TensorLike,
+    p: float,
+    window: Integers,
+    stride: Integers | None = None,
+    *,
+    ceil_mode: bool = False,
+    layout: SequenceLayout = "NCW",
 ) -> Variable:
     """The `lp_pool2d` of windows of sequences.
 
@@ -371,7 +378,13 @@ def lp_pool1d(
 
 
 def lp_pool2d(
-    x: Any, p: float, window: Any, stride: Any = None, *, ceil_mode: bool = False, layout: ImageLayout = "NCHW"
+    x: TensorLike,
+    p: float,
+    window: Integers,
+    stride: Integers | None = None,
+    *,
+    ceil_mode: bool = False,
+    layout: ImageLayout = "NCHW",
 ) -> Variable:
     """The root of order p of the sum of p-th powers of each window; NaN where that is below 0.
 
@@ -386,7 +399,13 @@ def lp_pool2d(
 
 
 def lp_pool3d(
-    x: Any, p: float, window: Any, stride: Any = None, *, ceil_mode: bool = False, layout: VolumeLayout = "NCDHW"
+    x: TensorLike,
+    p: float,
+    window: Integers,
+    stride: Integers | None = None,
+    *,
+    ceil_mode: bool = False,
+    layout: VolumeLayout = "NCDHW",
 ) -> Variable:
     """The `lp_pool2d` of windows of volumes.
 
@@ -400,7 +419,7 @@ def lp_pool3d(
     return _normed("lp_pool3d", 3, x, p, window, stride, ceil_mode, layout)
 
 
-def adaptive_avg_pool1d(x: Any, size: Any, *, layout: SequenceLayout = "NCW") -> Variable:
+def adaptive_avg_pool1d(x: TensorLike, size: Any, *, layout: SequenceLayout = "NCW") -> Variable:
     """The means of as many parts of each axis as are asked for: i * n / size up to (i + 1) * n / size.
 
     Shapes:
@@ -413,7 +432,7 @@ def adaptive_avg_pool1d(x: Any, size: Any, *, layout: SequenceLayout = "NCW") ->
     return _adaptive_means("adaptive_avg_pool1d", 1, x, size, layout)
 
 
-def adaptive_avg_pool2d(x: Any, size: Any, *, layout: ImageLayout = "NCHW") -> Variable:
+def adaptive_avg_pool2d(x: TensorLike, size: Any, *, layout: ImageLayout = "NCHW") -> Variable:
     """The means of as many parts of each axis as are asked for: i * n / size up to (i + 1) * n / size.
 
     Shapes:
@@ -426,7 +445,7 @@ def adaptive_avg_pool2d(x: Any, size: Any, *, layout: ImageLayout = "NCHW") -> V
     return _adaptive_means("adaptive_avg_pool2d", 2, x, size, layout)
 
 
-def adaptive_avg_pool3d(x: Any, size: Any, *, layout: VolumeLayout = "NCDHW") -> Variable:
+def adaptive_avg_pool3d(x: TensorLike, size: Any, *, layout: VolumeLayout = "NCDHW") -> Variable:
     """The means of as many parts of each axis as are asked for: i * n / size up to (i + 1) * n / size.
 
     Shapes:
@@ -439,7 +458,7 @@ def adaptive_avg_pool3d(x: Any, size: Any, *, layout: VolumeLayout = "NCDHW") ->
     return _adaptive_means("adaptive_avg_pool3d", 3, x, size, layout)
 
 
-def adaptive_max_pool1d(x: Any, size: Any, *, layout: SequenceLayout = "NCW") -> Variable:
+def adaptive_max_pool1d(x: TensorLike, size: Any, *, layout: SequenceLayout = "NCW") -> Variable:
     """The largest of as many parts of each axis as are asked for, as `adaptive_avg_pool1d`.
 
     Shapes:
@@ -452,7 +471,7 @@ def adaptive_max_pool1d(x: Any, size: Any, *, layout: SequenceLayout = "NCW") ->
     return _adaptive_largest("adaptive_max_pool1d", 1, x, size, layout)
 
 
-def adaptive_max_pool2d(x: Any, size: Any, *, layout: ImageLayout = "NCHW") -> Variable:
+def adaptive_max_pool2d(x: TensorLike, size: Any, *, layout: ImageLayout = "NCHW") -> Variable:
     """The largest of as many parts of each axis as are asked for, as `adaptive_avg_pool2d`.
 
     Shapes:
@@ -465,7 +484,7 @@ def adaptive_max_pool2d(x: Any, size: Any, *, layout: ImageLayout = "NCHW") -> V
     return _adaptive_largest("adaptive_max_pool2d", 2, x, size, layout)
 
 
-def adaptive_max_pool3d(x: Any, size: Any, *, layout: VolumeLayout = "NCDHW") -> Variable:
+def adaptive_max_pool3d(x: TensorLike, size: Any, *, layout: VolumeLayout = "NCDHW") -> Variable:
     """The largest of as many parts of each axis as are asked for, as `adaptive_avg_pool3d`.
 
     Shapes:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.choices import Nonlinearity
+    from tg.variables.like import TensorLike
 
     States = tuple[Variable, ...]
 
@@ -58,11 +59,11 @@ class _Weights(NamedTuple):
 
 
 def rnn(
-    x: Any,
-    weight_ih: Any,
-    weight_hh: Any,
-    bias_ih: Any = None,
-    bias_hh: Any = None,
+    x: TensorLike,
+    weight_ih: TensorLike,
+    weight_hh: TensorLike,
+    bias_ih: TensorLike | None = None,
+    bias_hh: TensorLike | None = None,
     state: Any = None,
     *,
     lengths: Any = None,
@@ -111,11 +112,11 @@ def rnn(
 
 
 def gru(
-    x: Any,
-    weight_ih: Any,
-    weight_hh: Any,
-    bias_ih: Any = None,
-    bias_hh: Any = None,
+    x: TensorLike,
+    weight_ih: TensorLike,
+    weight_hh: TensorLike,
+    bias_ih: TensorLike | None = None,
+    bias_hh: TensorLike | None = None,
     state: Any = None,
     *,
     lengths: Any = None,
@@ -159,11 +160,11 @@ def _gates(x: Variable, n: int, h: Variable) -> list[Variable]:
 
 
 def lstm(
-    x: Any,
-    weight_ih: Any,
-    weight_hh: Any,
-    bias_ih: Any = None,
-    bias_hh: Any = None,
+    x: TensorLike,
+    weight_ih: TensorLike,
+    weight_hh: TensorLike,
+    bias_ih: TensorLike | None = None,
+    bias_hh: TensorLike | None = None,
     state: Any = None,
     *,
     lengths: Any = None,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.types.choices import Layout, ResizeConvention, ResizeMethod
+    from tg.variables.like import Integers, TensorLike
 
     Size = int | Length
 
@@ -40,7 +41,7 @@ SLOPES: Final = {"torch": -0.75, "jax": -0.5}  # of the cubic at 1, where it is 
 
 
 def resize(
-    x: Any,
+    x: TensorLike,
     size: Any,
     method: ResizeMethod = "nearest",
     *,
@@ -182,7 +183,13 @@ def _covering(n: Size, m: Size, method: str) -> Variable:
 # --- patches ---------------------------------------------------------------------------------------------------------
 
 
-def unfold(x: Any, window: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Variable:
+def unfold(
+    x: TensorLike,
+    window: Integers,
+    dilation: Integers = 1,
+    padding: Integers = 0,
+    stride: Integers = 1,
+) -> Variable:
     """The windows of images as columns.
 
     Shapes:
@@ -213,7 +220,14 @@ def unfold(x: Any, window: Any, dilation: Any = 1, padding: Any = 0, stride: Any
     return y[0] if images.is_one else y
 
 
-def fold(x: Any, size: Any, window: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Variable:
+def fold(
+    x: TensorLike,
+    size: Integers,
+    window: Integers,
+    dilation: Integers = 1,
+    padding: Integers = 0,
+    stride: Integers = 1,
+) -> Variable:
     """The transpose of `unfold`: images whose pixels are the sums of all entries of columns that were read there.
 
     Shapes:
@@ -263,7 +277,7 @@ def _with_length(v: Variable, axis: int, length: int, text: str) -> Variable:
     return required(v, equal(actual, np.int64(length)), (actual,), Descriptor("ShapeError", text))
 
 
-def pixel_shuffle(x: Any, factor: int) -> Variable:
+def pixel_shuffle(x: TensorLike, factor: int) -> Variable:
     """Images `factor` times as long along both axes, of as many channels fewer: each block of pixels was channels.
 
     Shapes:
@@ -284,7 +298,7 @@ def pixel_shuffle(x: Any, factor: int) -> Variable:
     return reshape(moved, (*lead, part_of(c, r * r), multiply_lengths(h, r), multiply_lengths(w, r)))
 
 
-def pixel_unshuffle(x: Any, factor: int) -> Variable:
+def pixel_unshuffle(x: TensorLike, factor: int) -> Variable:
     """The inverse of `pixel_shuffle`: blocks of pixels as channels.
 
     Shapes:

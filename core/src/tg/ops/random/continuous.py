@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.ops.random.parameters import Shape
+    from tg.variables.like import KeyLike, ShapeLike, TensorLike
 
 
 class Format(NamedTuple):
@@ -205,7 +206,14 @@ def _located(
 
 
 @shape_by_name
-def uniform(key: Any, low: Any = 0.0, high: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+def uniform(
+    key: KeyLike,
+    low: TensorLike = 0.0,
+    high: TensorLike = 1.0,
+    *,
+    shape: ShapeLike | None = None,
+    dtype: object = None,
+) -> Variable:
     """Numbers of [low, high) that are equally likely.
 
     Args:
@@ -231,7 +239,14 @@ def uniform(key: Any, low: Any = 0.0, high: Any = 1.0, *, shape: Any = None, dty
 
 
 @shape_by_name
-def normal(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+def normal(
+    key: KeyLike,
+    loc: TensorLike = 0.0,
+    scale: TensorLike = 1.0,
+    *,
+    shape: ShapeLike | None = None,
+    dtype: object = None,
+) -> Variable:
     """Normally distributed numbers of mean loc and standard deviation scale.
 
     Args:
@@ -251,7 +266,9 @@ def normal(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dty
 
 
 @shape_by_name
-def exponential(key: Any, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+def exponential(
+    key: KeyLike, scale: TensorLike = 1.0, *, shape: ShapeLike | None = None, dtype: object = None
+) -> Variable:
     """Exponentially distributed numbers of mean scale.
 
     Args:
@@ -268,7 +285,14 @@ def exponential(key: Any, scale: Any = 1.0, *, shape: Any = None, dtype: object 
 
 
 @shape_by_name
-def laplace(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+def laplace(
+    key: KeyLike,
+    loc: TensorLike = 0.0,
+    scale: TensorLike = 1.0,
+    *,
+    shape: ShapeLike | None = None,
+    dtype: object = None,
+) -> Variable:
     """Numbers of the density exp(-|x - loc| / scale) / (2 scale).
 
     Args:
@@ -284,7 +308,14 @@ def laplace(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dt
 
 
 @shape_by_name
-def logistic(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+def logistic(
+    key: KeyLike,
+    loc: TensorLike = 0.0,
+    scale: TensorLike = 1.0,
+    *,
+    shape: ShapeLike | None = None,
+    dtype: object = None,
+) -> Variable:
     """Numbers whose distribution function is the sigmoid of (x - loc) / scale.
 
     Args:
@@ -300,7 +331,14 @@ def logistic(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, d
 
 
 @shape_by_name
-def gumbel(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+def gumbel(
+    key: KeyLike,
+    loc: TensorLike = 0.0,
+    scale: TensorLike = 1.0,
+    *,
+    shape: ShapeLike | None = None,
+    dtype: object = None,
+) -> Variable:
     """Numbers whose distribution function is exp(-exp(-(x - loc) / scale)).
 
     Args:
@@ -316,7 +354,14 @@ def gumbel(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dty
 
 
 @shape_by_name
-def cauchy(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+def cauchy(
+    key: KeyLike,
+    loc: TensorLike = 0.0,
+    scale: TensorLike = 1.0,
+    *,
+    shape: ShapeLike | None = None,
+    dtype: object = None,
+) -> Variable:
     """Numbers of the density 1 / (pi scale (1 + ((x - loc) / scale)^2)).
 
     Args:
@@ -332,7 +377,7 @@ def cauchy(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dty
 
 
 @shape_by_name
-def bernoulli(key: Any, p: Any = 0.5, *, shape: Any = None) -> Variable:
+def bernoulli(key: KeyLike, p: TensorLike = 0.5, *, shape: ShapeLike | None = None) -> Variable:
     """Bools that are True with probability p.
 
     Args:

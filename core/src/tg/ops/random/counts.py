@@ -25,6 +25,7 @@ from tg.variables.conversion import constant
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.variables.like import KeyLike, ShapeLike, TensorLike
 
 NO_COUNT: Final = -1
 
@@ -39,7 +40,9 @@ def _another(bits: Variable, number: int) -> Variable:
 
 
 @shape_by_name
-def poisson(key: Any, lam: Any = 1.0, *, shape: Any = None, dtype: object = "int64") -> Variable:
+def poisson(
+    key: KeyLike, lam: TensorLike = 1.0, *, shape: ShapeLike | None = None, dtype: object = "int64"
+) -> Variable:
     """Number of events where lam are expected; -1 unless 0 <= lam < 2^63.
 
     Args:
@@ -59,7 +62,9 @@ def poisson(key: Any, lam: Any = 1.0, *, shape: Any = None, dtype: object = "int
 
 
 @shape_by_name
-def binomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: object = "int64") -> Variable:
+def binomial(
+    key: KeyLike, n: TensorLike, p: TensorLike, *, shape: ShapeLike | None = None, dtype: object = "int64"
+) -> Variable:
     """Number of successes in n trials, each with probability p; -1 unless n >= 0 and 0 <= p <= 1.
 
     Args:
@@ -75,7 +80,15 @@ def binomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: object = "in
 
 
 @shape_by_name
-def betabinom(key: Any, n: Any, a: Any, b: Any, *, shape: Any = None, dtype: object = "int64") -> Variable:
+def betabinom(
+    key: KeyLike,
+    n: TensorLike,
+    a: TensorLike,
+    b: TensorLike,
+    *,
+    shape: ShapeLike | None = None,
+    dtype: object = "int64",
+) -> Variable:
     """Number of successes in n trials, with a probability of the beta distribution of a and b.
 
     Args:
@@ -92,7 +105,9 @@ def betabinom(key: Any, n: Any, a: Any, b: Any, *, shape: Any = None, dtype: obj
 
 
 @shape_by_name
-def nbinom(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: object = "int64") -> Variable:
+def nbinom(
+    key: KeyLike, n: TensorLike, p: TensorLike, *, shape: ShapeLike | None = None, dtype: object = "int64"
+) -> Variable:
     """Number of failures before the n-th success, of trials with success probability p; -1 unless n >= 0, 0 < p <= 1.
 
     The Poisson distribution of a mean that is gamma distributed: n need not be an integer.
@@ -111,7 +126,9 @@ def nbinom(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: object = "int6
 
 
 @shape_by_name
-def nbinom2(key: Any, mu: Any, alpha: Any, *, shape: Any = None, dtype: object = "int64") -> Variable:
+def nbinom2(
+    key: KeyLike, mu: TensorLike, alpha: TensorLike, *, shape: ShapeLike | None = None, dtype: object = "int64"
+) -> Variable:
     """Number of events where mu are expected, with the variance mu + mu**2 / alpha.
 
     The distribution of `nbinom` with n = alpha and p = alpha / (alpha + mu); of an infinite alpha that of `poisson`.
@@ -129,7 +146,7 @@ def nbinom2(key: Any, mu: Any, alpha: Any, *, shape: Any = None, dtype: object =
 
 
 @shape_by_name
-def geometric(key: Any, p: Any, *, shape: Any = None, dtype: object = "int64") -> Variable:
+def geometric(key: KeyLike, p: TensorLike, *, shape: ShapeLike | None = None, dtype: object = "int64") -> Variable:
     """Number of trials up to the first success, each with probability p; -1 unless 0 < p <= 1.
 
     Args:
@@ -147,7 +164,7 @@ def geometric(key: Any, p: Any, *, shape: Any = None, dtype: object = "int64") -
 
 @shape_by_name
 def hypergeometric(
-    key: Any, ngood: Any, nbad: Any, nsample: Any, *, shape: Any = None, dtype: object = "int64"
+    key: KeyLike, ngood: Any, nbad: Any, nsample: Any, *, shape: ShapeLike | None = None, dtype: object = "int64"
 ) -> Variable:
     """Number of good ones among nsample of ngood good and nbad bad; -1 unless there are as many, and fewer than 2^32.
 

@@ -23,6 +23,7 @@ from tg.variables.conversion import constant, weakly_cast
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.variables.like import KeyLike, ShapeLike, TensorLike
 
 NORMAL: Final = 1e30
 """Degrees of freedom from which on Student's distribution is the normal one, infinity among them."""
@@ -35,7 +36,9 @@ def _pair(bits: Variable) -> tuple[Variable, Variable]:
 
 
 @shape_by_name
-def gamma(key: Any, a: Any, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+def gamma(
+    key: KeyLike, a: TensorLike, scale: TensorLike = 1.0, *, shape: ShapeLike | None = None, dtype: object = None
+) -> Variable:
     """Numbers of the density x^(a - 1) e^(-x / scale), times a constant: of mean a scale.
 
     Args:
@@ -56,7 +59,9 @@ def gamma(key: Any, a: Any, scale: Any = 1.0, *, shape: Any = None, dtype: objec
 
 
 @shape_by_name
-def invgamma(key: Any, a: Any, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+def invgamma(
+    key: KeyLike, a: TensorLike, scale: TensorLike = 1.0, *, shape: ShapeLike | None = None, dtype: object = None
+) -> Variable:
     """Numbers scale / g with g gamma distributed, of shape a.
 
     Args:
@@ -73,7 +78,15 @@ def invgamma(key: Any, a: Any, scale: Any = 1.0, *, shape: Any = None, dtype: ob
 
 
 @shape_by_name
-def gengamma(key: Any, a: Any, c: Any, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+def gengamma(
+    key: KeyLike,
+    a: TensorLike,
+    c: TensorLike,
+    scale: TensorLike = 1.0,
+    *,
+    shape: ShapeLike | None = None,
+    dtype: object = None,
+) -> Variable:
     """Numbers scale g^(1/c) with g gamma distributed, of shape a.
 
     Args:
@@ -90,7 +103,9 @@ def gengamma(key: Any, a: Any, c: Any, scale: Any = 1.0, *, shape: Any = None, d
 
 
 @shape_by_name
-def beta(key: Any, a: Any, b: Any, *, shape: Any = None, dtype: object = None) -> Variable:
+def beta(
+    key: KeyLike, a: TensorLike, b: TensorLike, *, shape: ShapeLike | None = None, dtype: object = None
+) -> Variable:
     """Numbers of the density x^(a - 1) (1 - x)^(b - 1), times a constant.
 
     Args:
@@ -113,7 +128,7 @@ def beta_of(a: Variable, b: Variable, bits: Variable) -> Variable:
 
 
 @shape_by_name
-def chisquare(key: Any, df: Any, *, shape: Any = None, dtype: object = None) -> Variable:
+def chisquare(key: KeyLike, df: TensorLike, *, shape: ShapeLike | None = None, dtype: object = None) -> Variable:
     """Numbers distributed as sums of df squares of normally distributed numbers.
 
     Args:
@@ -130,7 +145,15 @@ def chisquare(key: Any, df: Any, *, shape: Any = None, dtype: object = None) -> 
 
 
 @shape_by_name
-def t(key: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+def t(
+    key: KeyLike,
+    df: TensorLike,
+    loc: TensorLike = 0.0,
+    scale: TensorLike = 1.0,
+    *,
+    shape: ShapeLike | None = None,
+    dtype: object = None,
+) -> Variable:
     """Numbers loc + scale t with t of Student's distribution of df degrees of freedom.
 
     Args:
@@ -149,7 +172,7 @@ def t(key: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None,
 
 
 @shape_by_name
-def f(key: Any, dfnum: Any, dfden: Any, *, shape: Any = None, dtype: object = None) -> Variable:
+def f(key: KeyLike, dfnum: Any, dfden: Any, *, shape: ShapeLike | None = None, dtype: object = None) -> Variable:
     """Quotients of numbers of chi-square distributions, each over its degrees of freedom.
 
     Args:
@@ -168,7 +191,7 @@ def f(key: Any, dfnum: Any, dfden: Any, *, shape: Any = None, dtype: object = No
 
 
 @shape_by_name
-def dirichlet(key: Any, alpha: Any, *, shape: Any = None, dtype: object = None) -> Variable:
+def dirichlet(key: KeyLike, alpha: TensorLike, *, shape: ShapeLike | None = None, dtype: object = None) -> Variable:
     """Vectors whose elements sum up to 1: gamma distributed numbers of shapes alpha, over their sum.
 
     Args:

@@ -37,6 +37,7 @@ from tg.variables.conversion import as_variable, axis_from_end, constant, known_
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.ops.random.parameters import Shape
+    from tg.variables.like import KeyLike, ShapeLike, TensorLike
 
 BITS: Final = {"int32": 32, "uint32": 32, "int64": 64, "uint64": 64}
 SORTS: Final = (2, 1626, 2642246, 1 << 32)
@@ -44,7 +45,14 @@ SORTS: Final = (2, 1626, 2642246, 1 << 32)
 
 
 @shape_by_name
-def integers(key: Any, low: Any, high: Any = None, *, shape: Any = None, dtype: object = "int64") -> Variable:
+def integers(
+    key: KeyLike,
+    low: TensorLike,
+    high: TensorLike | None = None,
+    *,
+    shape: ShapeLike | None = None,
+    dtype: object = "int64",
+) -> Variable:
     """Integers in [low, high) that are equally likely; low where there are none.
 
     The remainder of 64 bits, or of 128 for dtypes of 64: with n numbers to choose from, one of them is at most n / 2^64
@@ -108,7 +116,7 @@ def _remainder(high: Variable, low: Variable, least: Variable, most: Variable, b
     return where(is_all, low, (high % divisor * weight + low % divisor) % divisor)
 
 
-def permutation(key: Any, x: Any, axis: int = 0) -> Variable:
+def permutation(key: KeyLike, x: TensorLike, axis: int = 0) -> Variable:
     """The elements of x along an axis in a random order; of a number n, those of `arange(n)`.
 
     Args:
@@ -158,7 +166,7 @@ def _sorted_by(packed: Variable, order: Variable) -> Variable:
     return along(order, argsort(drawn_bits(packed, order.shape, "uint32")))
 
 
-def shuffle(key: Any, x: Any, axis: int = 0) -> Variable:
+def shuffle(key: KeyLike, x: TensorLike, axis: int = 0) -> Variable:
     """The elements of an array along an axis in a random order, as `permutation` gives them.
 
     Raises:
@@ -174,7 +182,15 @@ def shuffle(key: Any, x: Any, axis: int = 0) -> Variable:
     return permutation(key, array, axis)
 
 
-def choice(key: Any, x: Any, shape: Any = (), *, replace: bool = True, p: Any = None, axis: int = 0) -> Variable:
+def choice(
+    key: KeyLike,
+    x: TensorLike,
+    shape: ShapeLike = (),
+    *,
+    replace: bool = True,
+    p: TensorLike | None = None,
+    axis: int = 0,
+) -> Variable:
     """Elements of x along an axis, equally likely unless there are weights; of a number n, those of `arange(n)`.
 
     Args:

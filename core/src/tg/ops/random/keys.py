@@ -28,6 +28,7 @@ from tg.variables.conversion import as_variable, constant, known_integer
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.ops.random.parameters import Shape
+    from tg.variables.like import KeyLike, ShapeLike, TensorLike
 
 WIDTHS: Final = {"uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64}
 WORD: Final = 1 << 32
@@ -58,7 +59,7 @@ def key(seed: Any) -> Variable:
     return _unpacked(cast_variable(_whole_number("key", "the seed", number), "uint64"))
 
 
-def split(key: Any, n: Any = 2) -> Variable:
+def split(key: KeyLike, n: TensorLike = 2) -> Variable:
     """Keys that have nothing in common with each other, nor with the key, which is not to be used again.
 
     Args:
@@ -76,7 +77,7 @@ def split(key: Any, n: Any = 2) -> Variable:
     return _unpacked(_at_places(packed_key("split", key), drawn_shape(n)))
 
 
-def fold_in(key: Any, data: Any) -> Variable:
+def fold_in(key: KeyLike, data: Any) -> Variable:
     """The key that a key has for a number, such as that of a step.
 
     Args:
@@ -98,7 +99,7 @@ def fold_in(key: Any, data: Any) -> Variable:
     return _unpacked(threefry(packed_key("fold_in", key), counter))
 
 
-def bits(key: Any, shape: Any = (), dtype: object = "uint64") -> Variable:
+def bits(key: KeyLike, shape: ShapeLike = (), dtype: object = "uint64") -> Variable:
     """Unsigned integers all of whose bits are random.
 
     Raises:

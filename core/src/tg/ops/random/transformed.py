@@ -25,10 +25,11 @@ from tg.ops.random.parameters import shape_by_name
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.variables.like import KeyLike, ShapeLike, TensorLike
 
 
 @shape_by_name
-def standard_normal(key: Any, *, shape: Any = (), dtype: object = None) -> Variable:
+def standard_normal(key: KeyLike, *, shape: ShapeLike = (), dtype: object = None) -> Variable:
     """Normally distributed numbers of mean 0 and standard deviation 1.
 
     Dtypes:
@@ -42,7 +43,14 @@ def standard_normal(key: Any, *, shape: Any = (), dtype: object = None) -> Varia
 
 
 @shape_by_name
-def lognormal(key: Any, mean: Any = 0.0, sigma: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+def lognormal(
+    key: KeyLike,
+    mean: TensorLike = 0.0,
+    sigma: TensorLike = 1.0,
+    *,
+    shape: ShapeLike | None = None,
+    dtype: object = None,
+) -> Variable:
     """Numbers whose logarithm is normally distributed, of mean `mean` and standard deviation sigma.
 
     Args:
@@ -59,7 +67,14 @@ def lognormal(key: Any, mean: Any = 0.0, sigma: Any = 1.0, *, shape: Any = None,
 
 
 @shape_by_name
-def halfnormal(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+def halfnormal(
+    key: KeyLike,
+    loc: TensorLike = 0.0,
+    scale: TensorLike = 1.0,
+    *,
+    shape: ShapeLike | None = None,
+    dtype: object = None,
+) -> Variable:
     """Numbers loc + scale abs(z) with z normally distributed.
 
     Args:
@@ -78,7 +93,14 @@ def halfnormal(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None,
 
 @shape_by_name
 def truncnorm(
-    key: Any, a: Any, b: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dtype: object = None
+    key: KeyLike,
+    a: TensorLike,
+    b: TensorLike,
+    loc: TensorLike = 0.0,
+    scale: TensorLike = 1.0,
+    *,
+    shape: ShapeLike | None = None,
+    dtype: object = None,
 ) -> Variable:
     """Numbers loc + scale z with z normally distributed between a and b, however far out; NaN unless a < b.
 
@@ -105,7 +127,13 @@ def truncnorm(
 
 @shape_by_name
 def truncexpon(
-    key: Any, b: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dtype: object = None
+    key: KeyLike,
+    b: TensorLike,
+    loc: TensorLike = 0.0,
+    scale: TensorLike = 1.0,
+    *,
+    shape: ShapeLike | None = None,
+    dtype: object = None,
 ) -> Variable:
     """Numbers loc + scale e with e exponentially distributed below b; NaN unless b > 0.
 
@@ -125,7 +153,14 @@ def truncexpon(
 
 
 @shape_by_name
-def halfcauchy(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+def halfcauchy(
+    key: KeyLike,
+    loc: TensorLike = 0.0,
+    scale: TensorLike = 1.0,
+    *,
+    shape: ShapeLike | None = None,
+    dtype: object = None,
+) -> Variable:
     """Numbers loc + scale abs(c) with c of the Cauchy distribution.
 
     Args:
@@ -142,7 +177,9 @@ def halfcauchy(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None,
 
 
 @shape_by_name
-def rayleigh(key: Any, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+def rayleigh(
+    key: KeyLike, scale: TensorLike = 1.0, *, shape: ShapeLike | None = None, dtype: object = None
+) -> Variable:
     """Lengths of vectors of two normally distributed numbers of standard deviation scale.
 
     Args:
@@ -159,7 +196,9 @@ def rayleigh(key: Any, scale: Any = 1.0, *, shape: Any = None, dtype: object = N
 
 
 @shape_by_name
-def weibull(key: Any, a: Any, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+def weibull(
+    key: KeyLike, a: TensorLike, scale: TensorLike = 1.0, *, shape: ShapeLike | None = None, dtype: object = None
+) -> Variable:
     """Numbers scale e^(1/a) with e exponentially distributed; NaN unless a > 0.
 
     Args:
@@ -176,7 +215,9 @@ def weibull(key: Any, a: Any, scale: Any = 1.0, *, shape: Any = None, dtype: obj
 
 
 @shape_by_name
-def pareto(key: Any, a: Any, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+def pareto(
+    key: KeyLike, a: TensorLike, scale: TensorLike = 1.0, *, shape: ShapeLike | None = None, dtype: object = None
+) -> Variable:
     """Numbers from scale on that are above x with probability (scale / x)^a; NaN unless a > 0.
 
     Args:
@@ -193,7 +234,7 @@ def pareto(key: Any, a: Any, scale: Any = 1.0, *, shape: Any = None, dtype: obje
 
 
 @shape_by_name
-def power(key: Any, a: Any, *, shape: Any = None, dtype: object = None) -> Variable:
+def power(key: KeyLike, a: TensorLike, *, shape: ShapeLike | None = None, dtype: object = None) -> Variable:
     """Numbers in [0, 1] that are below x with probability x^a; NaN unless a > 0.
 
     Args:
@@ -210,7 +251,15 @@ def power(key: Any, a: Any, *, shape: Any = None, dtype: object = None) -> Varia
 
 
 @shape_by_name
-def triangular(key: Any, left: Any, mode: Any, right: Any, *, shape: Any = None, dtype: object = None) -> Variable:
+def triangular(
+    key: KeyLike,
+    left: TensorLike,
+    mode: Any,
+    right: TensorLike,
+    *,
+    shape: ShapeLike | None = None,
+    dtype: object = None,
+) -> Variable:
     """Numbers between left and right whose density rises up to mode, and falls; NaN unless left <= mode <= right.
 
     Args:
@@ -231,7 +280,9 @@ def triangular(key: Any, left: Any, mode: Any, right: Any, *, shape: Any = None,
 
 
 @shape_by_name
-def wald(key: Any, mean: Any, scale: Any, *, shape: Any = None, dtype: object = None) -> Variable:
+def wald(
+    key: KeyLike, mean: TensorLike, scale: TensorLike, *, shape: ShapeLike | None = None, dtype: object = None
+) -> Variable:
     """Numbers of the inverse Gaussian distribution; NaN unless mean and scale are above 0.
 
     Args:
@@ -248,7 +299,9 @@ def wald(key: Any, mean: Any, scale: Any, *, shape: Any = None, dtype: object = 
 
 
 @shape_by_name
-def vonmises(key: Any, mu: Any, kappa: Any, *, shape: Any = None, dtype: object = None) -> Variable:
+def vonmises(
+    key: KeyLike, mu: TensorLike, kappa: TensorLike, *, shape: ShapeLike | None = None, dtype: object = None
+) -> Variable:
     """Angles in [-pi, pi] about mu, the nearer to it the larger kappa; NaN unless kappa >= 0.
 
     Args:

@@ -44,11 +44,18 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.choices import CovarianceRoot
+    from tg.variables.like import KeyLike, ShapeLike, TensorLike
 
 
 @shape_by_name
 def multivariate_normal(
-    key: Any, mean: Any, cov: Any, *, shape: Any = None, dtype: object = None, method: CovarianceRoot = "cholesky"
+    key: KeyLike,
+    mean: TensorLike,
+    cov: Any,
+    *,
+    shape: ShapeLike | None = None,
+    dtype: object = None,
+    method: CovarianceRoot = "cholesky",
 ) -> Variable:
     """Normally distributed vectors of a mean and a covariance matrix.
 
@@ -98,7 +105,14 @@ ROOTS: Final[dict[str, Callable[[Variable], Variable]]] = {"cholesky": cholesky,
 
 
 @shape_by_name
-def categorical(key: Any, p: Any = None, *, logits: Any = None, shape: Any = None, dtype: object = "int64") -> Variable:
+def categorical(
+    key: KeyLike,
+    p: TensorLike | None = None,
+    *,
+    logits: TensorLike | None = None,
+    shape: ShapeLike | None = None,
+    dtype: object = "int64",
+) -> Variable:
     """Numbers of categories, from 0 on, each as likely as its p; -1 where a p is below 0 or NaN.
 
     Args:
@@ -129,7 +143,9 @@ def categorical(key: Any, p: Any = None, *, logits: Any = None, shape: Any = Non
 
 
 @shape_by_name
-def multinomial(key: Any, n: Any, pvals: Any, *, shape: Any = None, dtype: object = "int64") -> Variable:
+def multinomial(
+    key: KeyLike, n: TensorLike, pvals: Any, *, shape: ShapeLike | None = None, dtype: object = "int64"
+) -> Variable:
     """Counts of each category in n trials, as likely as its pvals; all -1 where there is no such distribution.
 
     Args:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.types.choices import Boundary, ConvolutionMethod, ConvolutionMode
     from tg.types.lengths import Length
+    from tg.variables.like import Integers, TensorLike
 
     Size = int | Length
 
@@ -61,7 +62,9 @@ def _products(what: str, in1: Any, in2: Any, mode: str, method: str, *, turned: 
 # --- functions ----------------------------------------------------------------------------------------------------
 
 
-def convolve(in1: Any, in2: Any, mode: ConvolutionMode = "full", method: ConvolutionMethod = "auto") -> Variable:
+def convolve(
+    in1: TensorLike, in2: TensorLike, mode: ConvolutionMode = "full", method: ConvolutionMethod = "auto"
+) -> Variable:
     """The convolution of two arrays of one rank: y[j] is the sum over k of in1[j - k] in2[k], along all axes.
 
     Args:
@@ -88,7 +91,9 @@ def convolve(in1: Any, in2: Any, mode: ConvolutionMode = "full", method: Convolu
     return _products("convolve", in1, in2, mode, method, turned=True)
 
 
-def correlate(in1: Any, in2: Any, mode: ConvolutionMode = "full", method: ConvolutionMethod = "auto") -> Variable:
+def correlate(
+    in1: TensorLike, in2: TensorLike, mode: ConvolutionMode = "full", method: ConvolutionMethod = "auto"
+) -> Variable:
     """The correlation of two arrays of one rank: the convolution with the conjugate of `in2`, read from its end.
 
     Shapes, Raises:
@@ -126,7 +131,9 @@ def correlation_lags(in1_len: Any, in2_len: Any, mode: ConvolutionMode = "full")
     return subtract(iota(size), subtract_lengths(0, start))
 
 
-def fftconvolve(in1: Any, in2: Any, mode: ConvolutionMode = "full", axes: Any = None) -> Variable:
+def fftconvolve(
+    in1: TensorLike, in2: TensorLike, mode: ConvolutionMode = "full", axes: Integers | None = None
+) -> Variable:
     """The convolution of two arrays by Fourier transforms, along some axes; the others are batches, and broadcast.
 
     Args:
@@ -186,7 +193,7 @@ def _of_matrices(what: str, in1: Any, in2: Any, mode: str, boundary: str, fillva
 
 
 def convolve2d(
-    in1: Any, in2: Any, mode: ConvolutionMode = "full", boundary: Boundary = "fill", fillvalue: Any = 0
+    in1: TensorLike, in2: TensorLike, mode: ConvolutionMode = "full", boundary: Boundary = "fill", fillvalue: Any = 0
 ) -> Variable:
     """The convolution of two matrices, of which the first goes on beyond its border.
 
@@ -202,7 +209,7 @@ def convolve2d(
 
 
 def correlate2d(
-    in1: Any, in2: Any, mode: ConvolutionMode = "full", boundary: Boundary = "fill", fillvalue: Any = 0
+    in1: TensorLike, in2: TensorLike, mode: ConvolutionMode = "full", boundary: Boundary = "fill", fillvalue: Any = 0
 ) -> Variable:
     """The correlation of two matrices, of which the first goes on beyond its border: as `convolve2d`.
 

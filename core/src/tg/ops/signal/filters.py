@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Variable
     from tg.types.choices import FilterMethod, FilterPadding
+    from tg.variables.like import TensorLike
 
     Pair = tuple[Variable, Variable]
 
@@ -115,7 +116,7 @@ def _zeros(orders: Sequence[int]) -> list[list[Variable]]:
 # --- functions ----------------------------------------------------------------------------------------------------
 
 
-def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+def lfilter(b: TensorLike, a: TensorLike, x: TensorLike, axis: int = -1, zi: Any = None) -> Any:
     """The signal y with a[0] y[n] = b[0] x[n] + b[1] x[n - 1] + … - a[1] y[n - 1] - …, along an axis.
 
     Args:
@@ -154,7 +155,7 @@ def _steady(b: Variable, a: Variable) -> Variable:
     return cumsum(a)[:-1] * first - concatenate([rest[:1] * 0, cumsum(rest)[:-1]])
 
 
-def lfilter_zi(b: Any, a: Any) -> Variable:
+def lfilter_zi(b: TensorLike, a: TensorLike) -> Variable:
     """The state with which `lfilter` of ones gives its limit from the first point on.
 
     Example:
@@ -170,7 +171,7 @@ def lfilter_zi(b: Any, a: Any) -> Variable:
     return _steady(*pair)
 
 
-def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+def sosfilt(sos: TensorLike, x: TensorLike, axis: int = -1, zi: Any = None) -> Any:
     """A signal through sections of the second order, one behind the other, in one loop.
 
     Args:
@@ -194,9 +195,9 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
 
 def filtfilt(
-    b: Any,
-    a: Any,
-    x: Any,
+    b: TensorLike,
+    a: TensorLike,
+    x: TensorLike,
     axis: int = -1,
     padtype: FilterPadding | None = "odd",
     padlen: int | None = None,
@@ -220,7 +221,7 @@ def filtfilt(
     return _there_and_back("filtfilt", [pair], x, axis, padtype, padlen, 3 * (pair[0].type.shape[0] or 1))
 
 
-def sosfilt_zi(sos: Any) -> Variable:
+def sosfilt_zi(sos: TensorLike) -> Variable:
     """The states with which `sosfilt` of ones gives its limit from the first point on.
 
     Shapes:
@@ -234,7 +235,7 @@ def sosfilt_zi(sos: Any) -> Variable:
 
 
 def sosfiltfilt(
-    sos: Any, x: Any, axis: int = -1, padtype: FilterPadding | None = "odd", padlen: int | None = None
+    sos: TensorLike, x: TensorLike, axis: int = -1, padtype: FilterPadding | None = "odd", padlen: int | None = None
 ) -> Variable:
     """A signal through sections of the second order, forward and then backward, which moves no phase.
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.types.choices import DecimationFilter, ResampleDomain, ResamplePadding, SignalExtension
     from tg.types.lengths import Length
+    from tg.variables.like import TensorLike
 
     Size = int | Length
 
@@ -95,7 +96,13 @@ def _chebyshev(order: int, ripple: float, cutoff: float) -> np.ndarray[Any, Any]
 
 
 def upfirdn(
-    h: Any, x: Any, up: int = 1, down: int = 1, axis: int = -1, mode: SignalExtension = "constant", cval: Any = 0.0
+    h: Any,
+    x: TensorLike,
+    up: int = 1,
+    down: int = 1,
+    axis: int = -1,
+    mode: SignalExtension = "constant",
+    cval: Any = 0.0,
 ) -> Variable:
     """A signal with `up` - 1 zeros behind each point, through the taps h, of which every `down`-th point is kept.
 
@@ -142,7 +149,7 @@ def _is_zero(cval: Any) -> bool:
 
 
 def resample_poly(
-    x: Any,
+    x: TensorLike,
     up: int,
     down: int,
     axis: int = 0,
@@ -195,7 +202,12 @@ def resample_poly(
 
 
 def decimate(
-    x: Any, q: int, n: int | None = None, ftype: DecimationFilter = "iir", axis: int = -1, zero_phase: bool = True
+    x: TensorLike,
+    q: int,
+    n: int | None = None,
+    ftype: DecimationFilter = "iir",
+    axis: int = -1,
+    zero_phase: bool = True,
 ) -> Variable:
     """Every q-th point of a signal, behind a low-pass filter that keeps higher frequencies out.
 
@@ -230,7 +242,12 @@ def _is_narrow(x: Variable) -> bool:
 
 
 def resample(
-    x: Any, num: Any, t: Any = None, axis: int = 0, window: Any = None, domain: ResampleDomain = "time"
+    x: TensorLike,
+    num: Any,
+    t: TensorLike | None = None,
+    axis: int = 0,
+    window: Any = None,
+    domain: ResampleDomain = "time",
 ) -> Any:
     """A signal of one period at num points, by its Fourier transform.
 
@@ -315,7 +332,7 @@ def _fitted_both(z: Variable, count: Size) -> Variable:
     return parts[0] + parts[1]
 
 
-def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Variable:
+def hilbert(x: TensorLike, N: int | None = None, axis: int = -1) -> Variable:
     """The analytic signal, whose real part is the signal and whose imaginary part is its Hilbert transform.
 
     Args:

@@ -27,6 +27,7 @@ from tg.variables.conversion import as_variable, axis_from_end, float_name
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.types.choices import CoefficientUse, SmoothingEdge, TrendType
+    from tg.variables.like import TensorLike
 
 TREND_NAMES: Final = {"linear": "linear", "l": "linear", "constant": "constant", "c": "constant"}
 EDGES: Final = {"mirror": "reflect", "nearest": "edge", "wrap": "wrap", "constant": "constant"}
@@ -144,7 +145,7 @@ def savgol_coeffs(
 
 
 def savgol_filter(
-    x: Any,
+    x: TensorLike,
     window_length: int,
     polyorder: int,
     deriv: int = 0,

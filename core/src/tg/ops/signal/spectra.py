@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.types.choices import SegmentBoundary, SpectrogramMode, SpectrumAverage, SpectrumScaling, TransformScaling
     from tg.types.lengths import Length
+    from tg.variables.like import TensorLike
 
     Size = int | Length
 
@@ -139,8 +140,8 @@ def _averaged(what: str, values: Variable, average: str) -> Variable:
 
 
 def periodogram(
-    x: Any,
-    fs: Any = 1.0,
+    x: TensorLike,
+    fs: float = 1.0,
     window: Any = "boxcar",
     nfft: int | None = None,
     detrend: Any = "constant",
@@ -172,8 +173,8 @@ def periodogram(
 
 
 def welch(
-    x: Any,
-    fs: Any = 1.0,
+    x: TensorLike,
+    fs: float = 1.0,
     window: Any = "hann_periodic",
     nperseg: int | None = None,
     noverlap: int | None = None,
@@ -220,9 +221,9 @@ def welch(
 
 
 def csd(
-    x: Any,
-    y: Any,
-    fs: Any = 1.0,
+    x: TensorLike,
+    y: TensorLike,
+    fs: float = 1.0,
     window: Any = "hann_periodic",
     nperseg: int | None = None,
     noverlap: int | None = None,
@@ -247,9 +248,9 @@ def csd(
 
 
 def coherence(
-    x: Any,
-    y: Any,
-    fs: Any = 1.0,
+    x: TensorLike,
+    y: TensorLike,
+    fs: float = 1.0,
     window: Any = "hann_periodic",
     nperseg: int | None = None,
     noverlap: int | None = None,
@@ -270,8 +271,8 @@ def coherence(
 
 
 def stft(
-    x: Any,
-    fs: Any = 1.0,
+    x: TensorLike,
+    fs: float = 1.0,
     window: Any = "hann_periodic",
     nperseg: int | None = 256,
     noverlap: int | None = None,
@@ -333,7 +334,7 @@ def _at_axis(z: Variable, axis: int) -> Variable:
 
 def istft(
     Zxx: Any,
-    fs: Any = 1.0,
+    fs: float = 1.0,
     window: Any = "hann_periodic",
     nperseg: int | None = None,
     noverlap: int | None = None,
@@ -399,8 +400,8 @@ def istft(
 
 
 def spectrogram(
-    x: Any,
-    fs: Any = 1.0,
+    x: TensorLike,
+    fs: float = 1.0,
     window: Any = ("tukey_periodic", 0.25),
     nperseg: int | None = None,
     noverlap: int | None = None,

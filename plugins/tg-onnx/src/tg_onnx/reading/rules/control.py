@@ -140,7 +140,7 @@ def _conditional(
     collected = trial[len(carried) :]
     if collected and limit is None:
         node.refuse("results of each step of a loop without a number of steps", "one with a greatest number")
-    shapes = [v.type.shape for v in collected]
+    shapes: list[Any] = [v.type.shape for v in collected]
     if any(n is None for shape in shapes for n in shape):
         node.refuse("results of steps whose lengths are open", "static lengths")
     arrays = [tg.zeros((limit, *shape), v.dtype) for v, shape in zip(collected, shapes, strict=True)]
