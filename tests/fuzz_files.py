@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -179,27 +180,39 @@ def mutant(paths: list[Path], target: Path, seed: int) -> None:
     write(target, {n: [c] for n, c in members.items()}, {n: len(c) for n, c in members.items()})
 
 
-def outcome_of(path: Path) -> str:
+def outcome_of(form: Format, path: Path) -> str:
     """What becomes of a file: "loaded", or the class of the error of tg; anything else is raised."""
     try:
-        tg.load(path, "perform")
+        form.load(path)
     except TgError as error:
         return type(error).__name__
     return "loaded"
 
 
-def run(seeds: range, paths: list[Path], folder: Path, results: Any) -> None:
+@dataclass(frozen=True)
+class Format:
+    """A format whose files are changed: what writes some into a folder, changes one by a seed, and loads it."""
+
+    write: Callable[[Path], list[Path]]
+    mutant: Callable[[list[Path], Path, int], None]
+    load: Callable[[Path], object]
+
+
+FILES = Format(write_files, mutant, functools.partial(tg.load, backend="perform"))
+
+
+def run(form: Format, seeds: range, paths: list[Path], folder: Path, results: Any) -> None:
     """Load the files of seeds, in a process with a limit."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGALRM, _late)
-    target = folder / f"mutant{seeds.start}.tg"
+    target = folder / f"mutant{seeds.start}"
     for seed in seeds:
-        mutant(paths, target, seed)
+        form.mutant(paths, target, seed)
         results.put((seed, "began"))
         signal.alarm(SECONDS)
         try:
-            kind = outcome_of(target)
+            kind = outcome_of(form, target)
         except BaseException as error:  # noqa: BLE001 (which is what is looked for)
             kind = f"fault: {type(error).__name__}: {str(error)[:200]}"
         signal.alarm(0)
@@ -211,16 +224,18 @@ def _late(*_: object) -> None:
     raise TimeoutError(text)
 
 
-def fuzz(count: int, seed: int, processes: int = 1, tell: Callable[[str], object] = print) -> collections.Counter[str]:
+def fuzz(
+    form: Format, count: int, seed: int, processes: int = 1, tell: Callable[[str], object] = print
+) -> collections.Counter[str]:
     """Change and load files; how many came to what. A fault is told with its seed."""
     counts: collections.Counter[str] = collections.Counter()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        paths = write_files(folder)
+        paths = form.write(folder)
         context = multiprocessing.get_context("spawn")
         ends = [seed + count * k // processes for k in range(processes + 1)]
         pending = [range(a, b) for a, b in itertools.pairwise(ends)]
-        workers = [_Worker(context, seeds, paths, folder) for seeds in pending]
+        workers = [_Worker(context, form, seeds, paths, folder) for seeds in pending]
         while workers:
             for worker in list(workers):
                 for kind in worker.outcomes():
@@ -238,8 +253,8 @@ def fuzz(count: int, seed: int, processes: int = 1, tell: Callable[[str], object
 class _Worker:
     """A process that loads the files of seeds, begun again behind a seed at which it died."""
 
-    def __init__(self, context: Any, seeds: range, paths: list[Path], folder: Path) -> None:
-        self.context, self.seeds, self.paths, self.folder = context, seeds, paths, folder
+    def __init__(self, context: Any, form: Format, seeds: range, paths: list[Path], folder: Path) -> None:
+        self.context, self.form, self.seeds, self.paths, self.folder = context, form, seeds, paths, folder
         self.next, self.begun = seeds.start, time.monotonic()
         self.is_done = not seeds
         self._start()
@@ -247,7 +262,8 @@ class _Worker:
     def _start(self) -> None:
         self.results = self.context.SimpleQueue()
         rest = range(self.next, self.seeds.stop)
-        self.process = self.context.Process(target=run, args=(rest, self.paths, self.folder, self.results))
+        args = (self.form, rest, self.paths, self.folder, self.results)
+        self.process = self.context.Process(target=run, args=args)
         self.process.start()
         self.begun = time.monotonic() + 60  # for imports
 
@@ -276,16 +292,16 @@ class _Worker:
                 self.is_done = True
 
 
-def main() -> int:
+def main(form: Format, about: str | None) -> int:
     """The command."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=1)
     arguments = parser.parse_args()
     begun = time.monotonic()
     tell = functools.partial(print, flush=True)
-    counts = fuzz(arguments.count, arguments.seed, arguments.processes, tell)
+    counts = fuzz(form, arguments.count, arguments.seed, arguments.processes, tell)
     for kind, number in counts.most_common():
         tell(f"{kind}: {number}")
     tell(f"{sum(counts.values())} files, seed {arguments.seed}, {time.monotonic() - begun:.0f} s")
@@ -293,4 +309,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(FILES, __doc__))

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.fuzz_files import fuzz
+from tests.fuzz_files import FILES, fuzz
 
 
 def run(count, seed, processes=1):
     faults = []
-    counts = fuzz(count, seed, processes, faults.append)
+    counts = fuzz(FILES, count, seed, processes, faults.append)
     assert not [line for line in faults if line.startswith("fault")]
     assert sum(counts.values()) == count
     assert counts["FileError"] > count / 3

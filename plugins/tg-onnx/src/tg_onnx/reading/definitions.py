@@ -16,7 +16,7 @@ def schema_of(op: str, version: int, domain: str) -> Any:
     """ONNX's declaration of an op at a version, None where there is none."""
     try:
         return defs.get_schema(op, version, domain)
-    except defs.SchemaError:
+    except (defs.SchemaError, TypeError):  # the latter for a name that is no text: Protocol Buffers give its bytes
         return None
 
 

@@ -9,6 +9,7 @@ from onnx import defs
 import tg
 from tg.backend import Variable, is_inexact, message
 from tg_onnx.reading.arrays import array_of
+from tg_onnx.reading.checking import check_node, refused
 from tg_onnx.reading.definitions import defined_as, schema_of
 from tg_onnx.reading.elements import BY_TYPE_STRING, element
 from tg_onnx.reading.lengths import LENGTH_RULES, with_lengths
@@ -137,10 +138,12 @@ class Scope:
             raise tg.InputError(message(f"{place_of(proto)}: found no import of operator set {named}, needed one"))
         schema = schema_of(proto.op_type, version, domain)
         node = Node(proto, self, inputs, schema, version)
+        check_node(node)
         rule = rule_for(domain, proto.op_type, node.since)
         if rule is not None:
             return self.apply(node, rule)
-        body = defined_as(node)
+        with refused(node):
+            body = defined_as(node)
         if body is None:
             named = DOMAIN_NAMES.get(domain, domain)
             hint = None if schema is not None else "a local function of the model, or com.microsoft's ops that tg reads"
@@ -154,11 +157,12 @@ class Scope:
 
     def apply(self, node: Node, rule: Any) -> list[Value | None]:
         """The results of a rule, as values of the types that the op declares."""
-        if node.proto.op_type in LENGTH_RULES and node.proto.domain in ("", "ai.onnx"):
-            value = with_lengths(node)
-            if value is not None:
-                return [value]
-        results = rule(node)
+        with refused(node):
+            if node.proto.op_type in LENGTH_RULES and node.proto.domain in ("", "ai.onnx"):
+                value = with_lengths(node)
+                if value is not None:
+                    return [value]
+            results = rule(node)
         results = list(results) if isinstance(results, tuple | list) else [results]
         constant = all(v is None or v.is_constant for v in node.inputs) and not node.attributes.keys() & GRAPHS
         return [None if r is None else _typed(node, k, r, constant=constant) for k, r in enumerate(results)]

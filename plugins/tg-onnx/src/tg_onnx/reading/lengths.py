@@ -29,7 +29,7 @@ def with_lengths(node: Node) -> Value | None:
     rule = LENGTH_RULES[node.proto.op_type]
     try:
         if node.proto.op_type in OF_TYPES:
-            return _value(rule(node))
+            return Value(None, lengths=rule(node))
         operands = [v.lengths for v in node.inputs if v is not None]
         if not operands or any(a is None or not all(map(is_length, a.flat)) for a in operands):
             return None
@@ -38,16 +38,11 @@ def with_lengths(node: Node) -> Value | None:
         return None
     if result is None or result.size > MOST_LENGTHS:
         return None
-    return _value(result, node)
-
-
-def _value(result: Array | None, node: Node | None = None) -> Value | None:
-    if result is None:
-        return None
-    kind = BY_DTYPE["int64"]
-    if node is not None:
-        first = next(v for v in node.inputs if v is not None)
-        kind = BY_DTYPE[CAST[node.attr("to")]] if node.proto.op_type == "Cast" else first.element
+    first = next(v for v in node.inputs if v is not None)
+    kind = BY_DTYPE[CAST[node.attr("to")]] if node.proto.op_type == "Cast" else first.element
+    limits = np.iinfo(kind.dtype)
+    if any(isinstance(n, int) and not limits.min <= n <= limits.max for n in result.flat):
+        return None  # the program's integers wrap
     return Value(None, kind, lengths=result)
 
 
@@ -147,8 +142,9 @@ def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Node, Array, Array
     return lambda _, x, y: _array(function(x, y))
 
 
-def _tile(node: Node, x: Array, repeats: Array) -> Array:
-    return np.tile(x, [int(n) for n in repeats.flat])
+def _tile(node: Node, x: Array, repeats: Array) -> Array | None:
+    counts = [int(n) for n in repeats.flat]
+    return np.tile(x, counts) if x.size * math.prod(counts) <= MOST_LENGTHS else None
 
 
 OF_TYPES: Final = frozenset(("Shape", "Size"))

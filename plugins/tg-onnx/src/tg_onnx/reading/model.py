@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tg_onnx.reading.elements import Element
 
 LARGEST: Final = 2**31 - 1  # bytes of a message of Protocol Buffers
+LAST_VERSION: Final = (1 << 31) - 1  # of an operator set, for onnx's own tables
 
 
 @final
@@ -174,6 +175,11 @@ def _versions(proto: ModelProto) -> dict[str, int]:
         raise tg.NoRuleError(
             message(f"model: found operator set {version}, needed one from {OLDEST} to {newest}", hint=hint)
         )
+    for domain, number in versions.items():
+        if not 0 < number <= LAST_VERSION:
+            raise tg.InputError(
+                message(f"model: found version {number} of {domain}, needed one from 1 to {LAST_VERSION}")
+            )
     return versions
 
 

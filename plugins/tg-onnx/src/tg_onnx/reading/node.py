@@ -113,6 +113,25 @@ class Node:
             return proto.g
         return self.refuse(f"attribute {name} of type {proto.type}", "a number, text, list, tensor or graph")
 
+    def number(self, name: str, default: int, most: int, least: int = 1) -> int:
+        """An attribute that counts something, or the default.
+
+        Raises:
+            InputError: it is less than `least` or more than `most`.
+        """
+        number = int(self.attr(name, default))
+        if not least <= number <= most:
+            raise tg.InputError(message(f"{self.place}: found {name} {number}, needed {least} to {most}"))
+        return number
+
+    def axis(self, name: str, default: int, rank: int) -> int:
+        """An attribute that is an axis of `rank` ones, counted from the first.
+
+        Raises:
+            InputError: there is no such axis.
+        """
+        return self.number(name, default, rank - 1, -rank) % rank
+
     def graph(self, name: str) -> GraphProto:
         """An attribute that is a graph."""
         graph: GraphProto | None = self.attr(name)

@@ -7,6 +7,7 @@ truth becomes static types, and one with named lengths keeps the names.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -115,10 +116,21 @@ def is_length(entry: object) -> bool:
 
 
 def folded(variable: Variable) -> Variable:
-    """The constant that a variable made of constants is, unless it is large."""
-    count = 1
-    for n in variable.type.shape:
-        count *= MOST_FOLDED + 1 if n is None else n
-    if isinstance(variable, Constant) or count > MOST_FOLDED:
+    """The constant that a variable made of constants is, unless it is large, or what it is computed from."""
+    if isinstance(variable, Constant) or None in variable.type.shape or not _is_small(variable):
         return variable
     return tg.constant(tg.evaluate(variable, backend="perform", mode="off"))
+
+
+def _is_small(variable: Variable) -> bool:
+    """Whether a variable, and all that stands between it and constants, has few elements, where lengths are static."""
+    pending, met = [variable], {id(variable)}
+    while pending:
+        v = pending.pop()
+        if isinstance(v, Constant):
+            continue
+        if math.prod(1 if n is None else n for n in v.type.shape) > MOST_FOLDED:
+            return False
+        pending.extend(u for u in v.inputs if id(u) not in met)
+        met.update(map(id, v.inputs))
+    return True

@@ -85,7 +85,8 @@ def _limit(node: Node) -> Any:
     if not node.has(0):
         return None
     lengths = node.value(0).lengths
-    assert lengths is not None
+    if lengths is None or lengths.size != 1:
+        raise tg.InputError(message(f"{node.place}: found {node[0].type} as the number of steps, needed an int64"))
     (limit,) = lengths.flat
     return None if isinstance(limit, int) and limit >= ENDLESS else limit
 
@@ -193,7 +194,7 @@ def _scan(node: Node) -> list[Value]:
 
 def scanned(node: Node, operands: list[Value]) -> list[Value]:
     """The last states and the results of all steps."""
-    graph, count = node.graph("body"), node.attr("num_scan_inputs")
+    graph, count = node.graph("body"), node.number("num_scan_inputs", 0, len(operands))
     states, sequences = operands[: len(operands) - count], operands[len(operands) - count :]
     axes = node.attr("scan_input_axes") or [0] * count
     ways = node.attr("scan_input_directions") or node.attr("directions") or [0] * count

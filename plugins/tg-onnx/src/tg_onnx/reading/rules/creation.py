@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 import tg
-from tg.backend import numpy_dtype
+from tg.backend import is_float, numpy_dtype
 from tg_onnx.reading.arrays import array_of
 from tg_onnx.reading.elements import BY_DTYPE, element
-from tg_onnx.reading.values import Value
+from tg_onnx.reading.values import MOST_FOLDED, Value
 
 if TYPE_CHECKING:
     from tg import Variable
@@ -46,12 +46,15 @@ def _range(node: Node) -> Variable:
     if start.lengths is not None and stop.lengths is not None and step.lengths is not None:
         (a,), (b,), (c,) = start.lengths.flat, stop.lengths.flat, step.lengths.flat
         return tg.arange(a, b, c)
+    dtype = node[0].dtype
     numbers: list[Any] = [v.data.reshape(())[()] for v in (start, stop, step) if v.data is not None]
-    if len(numbers) == 3:
-        return tg.constant(np.arange(*numbers).astype(numbers[0].dtype))
+    if len(numbers) == 3 and (float(numbers[1]) - float(numbers[0])) / float(numbers[2]) <= MOST_FOLDED:
+        entries = numbers if is_float(dtype) else [int(n) for n in numbers]  # whose differences a narrow dtype lacks
+        return tg.constant(np.arange(*entries).astype(dtype))
     a, b, c = (tg.reshape(v.variable, ()) for v in (start, stop, step))
-    count = tg.maximum(tg.cast(tg.ceil(tg.cast(b - a, "float64") / tg.cast(c, "float64")), "int64"), 0)
-    return a + tg.cast(tg.arange(count), a.dtype) * c
+    difference = b - a if is_float(dtype) else tg.cast(b, "int64") - tg.cast(a, "int64")
+    count = tg.maximum(tg.cast(tg.ceil(tg.cast(difference, "float64") / tg.cast(c, "float64")), "int64"), 0)
+    return a + tg.cast(tg.arange(count), dtype) * c
 
 
 def _eye_like(node: Node) -> Value:

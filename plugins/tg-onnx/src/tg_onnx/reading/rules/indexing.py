@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 import tg
+from tg.backend import message
 
 if TYPE_CHECKING:
     from tg import Variable
     from tg_onnx.reading.node import Node
     from tg_onnx.reading.table import Rules
 
+WIDEST: Final = 2**12  # elements of slices, which are ordered by each of them
 FAR: Final = 2**31 - 1  # ends of slices at or beyond mean the end of the axis
 
 
@@ -36,13 +39,18 @@ def _same(a: Any, b: Any) -> bool:
 
 def _gather_nd(node: Node) -> Any:
     """Elements or parts at the positions that the last axis of an index holds."""
-    x, index, batch = node[0], node[1], node.attr("batch_dims", 0)
-    return x[(*_batch_positions(index, batch), *_positions(index))]
+    x, index = node[0], node[1]
+    batch = node.number("batch_dims", 0, x.ndim - 1, 0)
+    return x[(*_batch_positions(index, batch), *_positions(node, x.ndim - batch))]
 
 
-def _positions(index: Variable) -> list[Variable]:
-    count = index.type.shape[-1]
-    assert count is not None
+def _positions(node: Node, most: int) -> list[Variable]:
+    """The parts of positions in at most so many axes, which operand 1 holds along its last axis."""
+    index = node[1]
+    count = index.type.shape[-1] if index.ndim else None
+    if count is None or count > most:
+        needed = f"a static last axis of at most {most} elements"
+        raise tg.InputError(message(f"{node.place}: found positions {index.type}, needed {needed}"))
     return [index[..., k] for k in range(count)]
 
 
@@ -65,8 +73,8 @@ def _scatter_elements(node: Node) -> Variable:
 
 
 def _scatter_nd(node: Node) -> Variable:
-    x, index, updates = node[0], node[1], node[2]
-    place = x.at[tuple(_positions(index))]
+    x, updates = node[0], node[2]
+    place = x.at[tuple(_positions(node, x.ndim))]
     return getattr(place, WAYS[node.attr("reduction", "none")])(updates)  # type: ignore[no-any-return]
 
 
@@ -109,11 +117,12 @@ def _top_k(node: Node) -> tuple[Variable, Variable]:
 
 def _one_hot(node: Node) -> Variable:
     """On at a place and off elsewhere; a place outside gives off everywhere."""
-    index, values, axis = node[0], node[2], node.attr("axis", -1)
+    index, values = node[0], node[2]
+    axis = node.axis("axis", -1, index.ndim + 1)
     (depth,) = node.sizes(1, "depth") if node.value(1).lengths is not None else node.ints(1, "depth")
     place = tg.cast(index, "int64")
     place = tg.where(place < 0, place + depth, place)
-    hot = tg.equal(tg.expand_dims(place, axis), _along(tg.arange(depth), axis % (index.ndim + 1), index.ndim + 1))
+    hot = tg.equal(tg.expand_dims(place, axis), _along(tg.arange(depth), axis, index.ndim + 1))
     return tg.where(hot, values[1], values[0])
 
 
@@ -124,7 +133,7 @@ def _along(v: Variable, axis: int, rank: int) -> Variable:
 def _reverse_sequence(node: Node) -> Variable:
     """The first elements of each sequence in reverse order."""
     x, lengths = node[0], node[1]
-    time, batch = node.attr("time_axis", 0), node.attr("batch_axis", 1)
+    time, batch = node.axis("time_axis", 0, 2), node.axis("batch_axis", 1, 2)
     steps = _along(tg.arange(x.shape[time]), time, 2)
     count = _along(tg.cast(lengths, "int64"), batch, 2)
     place = tg.where(steps < count, count - 1 - steps, steps)
@@ -144,7 +153,7 @@ def _trilu(node: Node) -> Variable:
 
 def _tensor_scatter(node: Node) -> Variable:
     """A cache with an update written along an axis, for each batch from a place of its own."""
-    cache, update, axis = node[0], node[1], node.attr("axis", -2) % node[0].ndim
+    cache, update, axis = node[0], node[1], node.axis("axis", -2, node[0].ndim)
     length, count = cache.shape[axis], update.shape[axis]
     places = _along(tg.arange(length), axis, cache.ndim)
     start = tg.cast(node[2], "int64") if node.has(2) else tg.zeros((cache.shape[0],), "int64")
@@ -159,33 +168,18 @@ def _tensor_scatter(node: Node) -> Variable:
 
 def _unique(node: Node) -> list[Variable]:
     """Distinct elements, or slices along an axis: where each is first, which of them each is, and how often."""
-    axis = node.attr("axis")
-    if axis is None:
-        options = {"return_index": True, "return_inverse": True, "return_counts": True}
-        values, first, inverse, counts = tg.unique(tg.ravel(node[0]), **options)
-    else:
-        rows = tg.moveaxis(node[0], axis, 0)
-        first, inverse, counts = _unique_rows(tg.reshape(rows, (rows.shape[0], -1)))
-        values = tg.moveaxis(tg.take(rows, first, 0), 0, axis)
+    x = node[0]
+    axis = None if node.attr("axis") is None else node.axis("axis", 0, x.ndim)
+    if axis is not None and math.prod(n or 0 for k, n in enumerate(x.type.shape) if k != axis) > WIDEST:
+        raise tg.LimitError(
+            message(f"{node.place}: found slices of {x.type}, needed at most {WIDEST} elements in each")
+        )
+    values, first, inverse, counts = tg.unique(x if axis is not None else tg.ravel(x), True, True, True, axis=axis)
     if not node.attr("sorted", 1):
         order = tg.argsort(first)
         values, first, counts = tg.take(values, order, axis or 0), first[order], counts[order]
         inverse = tg.argsort(order)[inverse]
     return [values, first, tg.ravel(inverse), counts][: node.outputs]
-
-
-def _unique_rows(rows: Variable) -> tuple[Variable, Variable, Variable]:
-    """The first place of each distinct row in ascending order, which of them each row is, and how often each is."""
-    columns = rows.type.shape[1]
-    assert columns is not None
-    order = tg.lexsort([rows[:, k] for k in reversed(range(columns))])
-    ranked = rows[order]
-    differs = tg.any(tg.not_equal(ranked[1:], ranked[:-1]), 1)
-    new = tg.concatenate([tg.full((1,), True), differs])
-    (starts,) = tg.nonzero(new)
-    inverse = tg.zeros_like(order).at[order].set(tg.cumsum(tg.cast(new, "int64")) - 1)
-    ends = tg.concatenate([starts[1:], tg.reshape(tg.as_variable(rows.shape[0]), (1,))])
-    return order[starts], inverse, ends - starts
 
 
 RULES: Final[Rules] = {

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 import tg
+from tg.backend import message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from tg import Variable
     from tg_onnx.reading.node import Node
     from tg_onnx.reading.table import Rules
+
+MOST_CHANNELS: Final = 2**12  # beside one that are summed, each by a part of the program
 
 
 def _flat(function: Callable[..., Any]) -> Callable[[Node], Variable]:
@@ -90,12 +93,15 @@ def _lrn(node: Node) -> Any:
     """Local response normalization: by the squares of neighbouring channels."""
     x, size = node[0], node.attr("size")
     alpha, beta, bias = node.attr("alpha", 1e-4), node.attr("beta", 0.75), node.attr("bias", 1.0)
-    before, after = (size - 1) // 2, size - 1 - (size - 1) // 2
+    n = x.shape[1]
+    farthest = n - 1 if isinstance(n, int) else size  # a channel farther away is outside for each of them
+    before, after = min((size - 1) // 2, farthest), min(size // 2, farthest)
+    if before + after > MOST_CHANNELS:
+        raise tg.LimitError(message(f"{node.place}: found size {size} of {x.type}, needed at most {MOST_CHANNELS}"))
     widths = [(0, 0)] * x.ndim
     widths[1] = (before, after)
     squares = tg.pad(tg.square(x), widths)
-    n = x.shape[1]
-    total = sum((squares[:, k : k + n] for k in range(1, size)), squares[:, 0:n])
+    total = sum((squares[:, k : k + n] for k in range(1, before + after + 1)), squares[:, 0:n])
     return x / tg.power(bias + alpha / size * total, beta)
 
 

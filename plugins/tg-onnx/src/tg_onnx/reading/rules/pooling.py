@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 import tg
-from tg.backend import is_float
+from tg.backend import is_float, message
 from tg_onnx.reading.rules.convolution import borders, positive, settings
 
 if TYPE_CHECKING:
@@ -21,15 +21,17 @@ if TYPE_CHECKING:
     from tg_onnx.reading.table import Rules
 
 MAXIMA: Final[dict[int, Callable[..., Variable]]] = {1: tg.nn.max_pool1d, 2: tg.nn.max_pool2d, 3: tg.nn.max_pool3d}
+MOST_PLACES: Final = 2**16  # in a window that is written out, one part of the program for each
 MEANS: Final[dict[int, Callable[..., Variable]]] = {1: tg.nn.avg_pool1d, 2: tg.nn.avg_pool2d, 3: tg.nn.avg_pool3d}
 
 
 class Windows:
     """The windows of a pooling node over an image: borders, and how many windows there are along each axis."""
 
-    __slots__ = ("ceil", "counts", "dilation", "lengths", "pads", "reach", "stride", "window")
+    __slots__ = ("ceil", "counts", "dilation", "lengths", "pads", "place", "reach", "stride", "window")
 
     def __init__(self, node: Node, x: Variable) -> None:
+        self.place = node.place
         self.window: list[int] = node.attr("kernel_shape")
         self.stride, self.dilation = settings(node, self.window)
         self.lengths = x.shape[2:]
@@ -75,6 +77,9 @@ class Windows:
 
     def parts(self, padded: Variable) -> list[Variable]:
         """For each place in a window, the elements of all windows there."""
+        if math.prod(self.window) > MOST_PLACES:
+            what = f"windows {self.window} that are uneven, dilated or rounded up"
+            raise tg.LimitError(message(f"{self.place}: found {what}, needed at most {MOST_PLACES} places in one"))
         parts = []
         for places in itertools.product(*map(range, self.window)):
             picks: list[Any] = [slice(None), slice(None)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 import tg
-from tg.backend import is_float
+from tg.backend import is_float, message
 
 if TYPE_CHECKING:
     from tg import Variable
@@ -23,10 +23,14 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 
+MOST_TAPS: Final = 2**24  # positions and weights along an axis, which are computed while a model is read
+
+
 @dataclass(frozen=True)
 class Setting:
     """The map from places of new elements to places of old ones, and what is taken there."""
 
+    place: str  # of the node, for errors
     mode: str
     coordinates: str
     rounding: str
@@ -40,8 +44,10 @@ def _setting(node: Node) -> Setting:
     mode = node.attr("mode", "nearest")
     if node.since < 11:  # and all of Upsample
         plain = "asymmetric"
-        return Setting("linear" if mode in ("linear", "bilinear") else mode, plain, "simple", -0.75, False, False, 0.0)
+        mode = "linear" if mode in ("linear", "bilinear") else mode
+        return Setting(node.place, mode, plain, "simple", -0.75, False, False, 0.0)
     return Setting(
+        node.place,
         mode,
         node.attr("coordinate_transformation_mode", "half_pixel"),
         node.attr("nearest_mode", "round_prefer_floor"),
@@ -54,6 +60,7 @@ def _setting(node: Node) -> Setting:
 
 def places(old: int, new: int, scale: float, setting: Setting, roi: tuple[float, float]) -> Array:
     """For each new element, its place among the old ones."""
+    _check_count(new, setting)
     k = np.arange(new, dtype=np.float64)
     match setting.coordinates:
         case "asymmetric":
@@ -73,6 +80,12 @@ def places(old: int, new: int, scale: float, setting: Setting, roi: tuple[float,
                 return np.asarray(start * (old - 1) + k * (end - start) * (old - 1) / (new - 1))
             return np.full(new, 0.5 * (start + end) * (old - 1))
     return np.asarray((k + 0.5) / scale - 0.5)
+
+
+def _check_count(count: int, setting: Setting) -> None:
+    if count > MOST_TAPS:
+        what = f"{count} weights along an axis"
+        raise tg.LimitError(message(f"{setting.place}: found {what}, needed at most {MOST_TAPS}"))
 
 
 def _nearest(place: Array, rounding: str) -> Array:
@@ -98,7 +111,11 @@ def _cubic(distance: Array, a: float) -> Array:
 
 
 def taps(old: int, place: Array, scale: float, setting: Setting) -> tuple[Array, Array]:
-    """Positions (new, taps) of old elements, inside the image, and their weights."""
+    """Positions (new, taps) of old elements, inside the image, and their weights.
+
+    Raises:
+        LimitError: there are too many to be computed while the model is read.
+    """
     if setting.mode == "nearest":
         rounding = setting.rounding
         if rounding == "simple":  # before 11 nothing says which; ONNX Runtime takes the next one of what shrinks
@@ -109,6 +126,7 @@ def taps(old: int, place: Array, scale: float, setting: Setting) -> tuple[Array,
     reach = (1 if setting.mode == "linear" else 2) / shrink
     first = np.floor(place - reach).astype(np.int64) + (1 if shrink == 1 else 0)
     count = math.ceil(2 * reach) + (0 if shrink == 1 else 2)
+    _check_count(len(place) * count, setting)
     index = first[:, None] + np.arange(count)
     distance = (index - place[:, None]) * shrink
     weights = _linear(distance) if setting.mode == "linear" else _cubic(distance, setting.cubic)
@@ -170,19 +188,18 @@ def _lengths(node: Node, old: list[int], axes: list[int]) -> tuple[list[int], li
     if node.has(3) and node.value(3).variable.type.shape != (0,):
         sizes = node.ints(3, "sizes")
         policy = node.attr("keep_aspect_ratio_policy", "stretch")
+        ratios = [s / old[a] for a, s in zip(axes, sizes, strict=True)]
         if policy != "stretch":
-            ratios = [s / old[a] for s, a in zip(sizes, axes, strict=True)]
             ratio = min(ratios) if policy == "not_larger" else max(ratios)
-            sizes = [math.floor(ratio * old[a] + 0.5) for a in axes]
-            for a, s in zip(axes, sizes, strict=True):
-                new[a], scales[a] = s, ratio
-            return new, scales, axes
-        for a, s in zip(axes, sizes, strict=True):
-            new[a], scales[a] = s, s / old[a]
+            sizes, ratios = [math.floor(ratio * old[a] + 0.5) for a in axes], [ratio] * len(axes)
+        for a, s, ratio in zip(axes, sizes, ratios, strict=True):
+            new[a], scales[a] = s, ratio
     else:
         factors = node.attr("scales") if not node.has(position) else node.static(position, "scales").tolist()
         for a, s in zip(axes, factors, strict=True):
             new[a], scales[a] = math.floor(old[a] * s), float(s)
+    if not all(s > 0 for s in scales):
+        raise tg.InputError(message(f"{node.place}: found lengths {new} of {old}, needed scales above 0"))
     return new, scales, [a for a in axes if scales[a] != 1 or new[a] != old[a]]
 
 

@@ -123,12 +123,12 @@ def _split(node: Node) -> list[Variable]:
     x, axis = node[0], node.attr("axis", 0)
     parts = node.static_or(1, "lengths of parts", node.attr("split"))
     if parts is None:
-        total, count = x.shape[axis], node.attr("num_outputs", node.outputs)
-        size = -(-total // count)
-        parts = [size] * (count - 1)
-    ends = np.cumsum(filled(list(parts), (len(parts),))).tolist() if parts else []
-    count = node.attr("num_outputs", node.outputs) if not node.has(1) and node.attr("split") is None else len(parts)
-    return tg.split(x, ends[: count - 1], axis) if count > 1 else [x]
+        count = node.number("num_outputs", len(node.proto.output), len(node.proto.output))
+        size = -(-x.shape[axis] // count)
+        ends = [size * k for k in range(1, count)]
+    else:
+        ends = np.cumsum(filled(parts, (len(parts),))).tolist()[:-1]
+    return tg.split(x, ends, axis) if ends else [x]
 
 
 def _tile(node: Node) -> Variable:
