@@ -46,7 +46,9 @@ def test_a_call_gives_what_numpy_gives(row: str) -> None:
 @pytest.mark.sampled(60)
 @pytest.mark.parametrize("row", ROWS)
 @pytest.mark.parametrize("backend", OTHERS)
-def test_a_call_gives_the_same_on_other_backends(backend: str, row: str) -> None:
+def test_a_call_gives_the_same_on_other_backends(backend: str, row: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if any(gap.op == "subnormals" for gap in plugin.registry().gaps(backend)):
+        monkeypatch.setitem(VALUES, "g", np.where(abs(VALUES["g"]) < np.finfo(float).tiny, 0.0, VALUES["g"]))
     try:
         compare(row, backend)
     except (tg.NoRuleError, tg.errors.DtypeError) as error:
