@@ -182,8 +182,9 @@ def reciprocal(z: Any) -> Any:
     """1 / z by the quotient of the smaller part by the larger, as NumPy has it (Smith, 1962)."""
     x, y = z.real, z.imag
     is_flat = jnp.abs(y) <= jnp.abs(x)
-    ratio = jnp.where(is_flat, y / x, x / y)
-    scale = 1 / jnp.where(is_flat, x + y * ratio, y + x * ratio)
+    large, small = jnp.where(is_flat, x, y), jnp.where(is_flat, y, x)
+    ratio = small / large
+    scale = 1 / (large + small * ratio)
     return lax.complex(jnp.where(is_flat, scale, scale * ratio), -jnp.where(is_flat, scale * ratio, scale))
 
 

@@ -113,8 +113,9 @@ def reciprocal(x: Any) -> Any:
 def _inverse(x: Any, y: Any) -> Any:
     """1 / (x + iy) by the quotient of the smaller part by the larger, as NumPy has it (Smith, 1962)."""
     is_flat = mx.abs(y) <= mx.abs(x)
-    ratio = mx.where(is_flat, y / x, x / y)
-    scale = 1 / mx.where(is_flat, x + y * ratio, y + x * ratio)
+    large, small = mx.where(is_flat, x, y), mx.where(is_flat, y, x)
+    ratio = small / large
+    scale = 1 / (large + small * ratio)
     return complex_(mx.where(is_flat, scale, scale * ratio), -mx.where(is_flat, scale * ratio, scale))
 
 

@@ -139,8 +139,9 @@ def _inverse(z: torch.Tensor) -> torch.Tensor:
     """1 / z by the quotient of the smaller part by the larger, as NumPy has it (Smith, 1962)."""
     x, y = z.real, z.imag
     is_flat = torch.abs(y) <= torch.abs(x)
-    ratio = torch.where(is_flat, y / x, x / y)
-    scale = 1 / torch.where(is_flat, x + y * ratio, y + x * ratio)
+    large, small = torch.where(is_flat, x, y), torch.where(is_flat, y, x)
+    ratio = small / large
+    scale = 1 / (large + small * ratio)
     return torch.complex(torch.where(is_flat, scale, scale * ratio), -torch.where(is_flat, scale * ratio, scale))
 
 
